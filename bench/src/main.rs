@@ -4,6 +4,7 @@
 //! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per
 //! line.
 
+mod copies;
 mod counters;
 mod error;
 mod failures;
@@ -50,6 +51,7 @@ enum Command {
     Lab(lab::Laboratory),
     #[cfg(feature = "cuda")]
     Kernels(kernels::Args),
+    Copies(copies::Args),
     Counters(counters::Args),
     Failures(failures::Args),
     Plot(plot::Args),
@@ -78,6 +80,7 @@ fn run(cli: &Cli) -> Result<(), Error> {
         Command::Lab(laboratory) => laboratory.run(out),
         #[cfg(feature = "cuda")]
         Command::Kernels(args) => kernels::run(args, out),
+        Command::Copies(args) => copies::run(args, out),
         Command::Counters(args) => counters::run(args, out),
         Command::Failures(args) => failures::run(args, out),
         Command::Plot(args) => plot::run(args),

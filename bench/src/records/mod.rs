@@ -50,6 +50,8 @@ pub(crate) mod kind {
     pub(crate) const RESOURCES: &str = "resources";
     /// Power and memory of an engine under load, without times.
     pub(crate) const LOAD: &str = "load";
+    /// The copies of the host for batches in pageable memory, alone.
+    pub(crate) const HOST_COPIES: &str = "host copies";
     /// The energy of a GPU for batches of operations, by its counter.
     pub(crate) const ENERGY: &str = "energy";
     /// One kernel of the KEM on random data on the device.
@@ -161,7 +163,8 @@ pub(crate) mod figure {
     pub(crate) const MODULUS: &str = "modulus";
     /// Elements of an array, or coefficients of a polynomial.
     pub(crate) const LEN: &str = "len";
-    /// Bytes of the arrays that a launch reads and writes, without tables of factors.
+    /// Bytes of the arrays that a launch reads and writes, without tables of factors, or bytes that
+    /// the host copies per operation.
     pub(crate) const BYTES: &str = "bytes";
     /// Products per launch of a batch in chunks.
     pub(crate) const CHUNK: &str = "chunk";

@@ -1,0 +1,202 @@
+//! `ctru-bench copies`: measures what the host copies for batches in pageable memory.
+//!
+//! An engine copies the keys and ciphertexts of such a batch to pinned memory, and the results back.
+//! The rates of these copies alone are those that the batch cannot exceed.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet, SharedSecret};
+use ctru_math::Ring;
+use ctru_measure::{KeyUse, Operation, Record, Statistics, cpu_name, table};
+
+use crate::error::Error;
+use crate::records::{self, Report, figure, kind};
+
+/// Measure how fast the host copies what batches in pageable memory contain
+///
+/// Threads copy the inputs of chunks to memory of their own, and the results of chunks from there.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Operations per batch
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 65536,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    batch: u32,
+    /// Threads that copy [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
+    /// Write one JSON object per measurement to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Operations per chunk.
+const CHUNK: usize = 2048;
+/// The number of samples, and the number of batches of each.
+const SAMPLES: usize = 11;
+const BATCHES: usize = 20;
+
+/// The bytes that the host copies for an operation.
+struct Copied {
+    operation: Operation,
+    keys: KeyUse,
+    /// Bytes to pinned memory.
+    inputs: usize,
+    /// Bytes from pinned memory.
+    results: usize,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
+    let threads = match args.threads {
+        Some(threads) => threads as usize,
+        None => thread::available_parallelism().map_or(1, usize::from),
+    };
+    let batch = args.batch as usize;
+    let measured = records::collect(args.json.as_deref(), |report| {
+        measure::<CtruPrime653>(batch, threads, report)?;
+        measure::<CtruPrime761>(batch, threads, report)?;
+        measure::<CtruPrime1277>(batch, threads, report)
+    })?;
+    let mut table = table::markdown(["set", "op", "keys", "M/s", "GB/s", "spread"], 3..6);
+    for record in &measured.0 {
+        let bytes = record.figure(figure::BYTES).unwrap_or(f64::NAN);
+        table.add_row([
+            record.set.clone(),
+            record.op.clone(),
+            record.keys.name().to_owned(),
+            format!("{:.1}", record.ops_per_s / 1e6),
+            format!("{:.1}", bytes * record.ops_per_s / 1e9),
+            format!("{:.1} %", record.spread * 100.0),
+        ]);
+    }
+    writeln!(out, "{table}")?;
+    Ok(())
+}
+
+/// Measures the operations of a parameter set.
+fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) -> Result<(), Error> {
+    let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
+    let (ciphertext, secret) = (P::CIPHERTEXT_BYTES, size_of::<SharedSecret>());
+    let operations = [
+        (Operation::Keygen, KeyUse::Each, 0, private + public),
+        (Operation::Keygen, KeyUse::Private, 0, private),
+        (Operation::Encaps, KeyUse::Each, public, ciphertext + secret),
+        (Operation::Encaps, KeyUse::One, 0, ciphertext + secret),
+        (Operation::Decaps, KeyUse::Each, private + ciphertext, secret),
+        (Operation::Decaps, KeyUse::One, ciphertext, secret),
+    ];
+    for (operation, keys, inputs, results) in operations {
+        let copied = Copied { operation, keys, inputs, results };
+        let record = Record {
+            bench: kind::HOST_COPIES.to_owned(),
+            engine: "cpu".to_owned(),
+            device: cpu_name(),
+            set: P::Ring::N.to_string(),
+            pk_encoding: "mixed-radix".to_owned(),
+            op: copied.operation.name().to_owned(),
+            keys: copied.keys,
+            batch,
+            threads,
+            ..Record::default()
+        };
+        let record = record.timed(copied.time(batch, threads), (batch * BATCHES) as f64);
+        report(record.with_figures([(figure::BYTES, (inputs + results) as f64)]))?;
+    }
+    Ok(())
+}
+
+impl Copied {
+    /// Times the copies of [`BATCHES`] batches.
+    fn time(&self, batch: usize, threads: usize) -> Statistics {
+        // Not zeros, whose pages the system may share.
+        let inputs = vec![1; batch * self.inputs];
+        let mut results = vec![1; batch * self.results];
+        let inputs = chunks(&inputs, self.inputs);
+        let results: Vec<_> = match self.results {
+            0 => Vec::new(),
+            row => results.chunks_mut(CHUNK * row).map(Mutex::new).collect(),
+        };
+        let count = batch.div_ceil(CHUNK);
+        let staged = || (vec![1; CHUNK * self.inputs], vec![1; CHUNK * self.results]);
+        let mut staged: Vec<(Vec<u8>, Vec<u8>)> = (0..threads).map(|_| staged()).collect();
+        let mut sample = || {
+            let next = AtomicUsize::new(0);
+            let start = Barrier::new(threads);
+            let copy = |(to, from): &mut (Vec<u8>, Vec<u8>)| {
+                start.wait();
+                let begin = Instant::now();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count * BATCHES {
+                        return (begin, Instant::now());
+                    }
+                    if let Some(chunk) = inputs.get(number % count) {
+                        to[..chunk.len()].copy_from_slice(chunk);
+                    }
+                    if let Some(chunk) = results.get(number % count) {
+                        // No thread panics while it holds the lock.
+                        let mut chunk = chunk.lock().expect("the lock is not poisoned");
+                        let len = chunk.len();
+                        chunk.copy_from_slice(&from[..len]);
+                    }
+                }
+            };
+            let times: Vec<(Instant, Instant)> = thread::scope(|scope| {
+                let copy = &copy;
+                let threads: Vec<_> =
+                    staged.iter_mut().map(|staged| scope.spawn(move || copy(staged))).collect();
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+            });
+            let begin = times.iter().map(|&(begin, _)| begin).min();
+            let end = times.iter().map(|&(_, end)| end).max();
+            begin.zip(end).map_or(f64::NAN, |(begin, end)| (end - begin).as_nanos() as f64)
+        };
+        // The first sample warms up.
+        sample();
+        Statistics::of((0..SAMPLES).map(|_| sample()).collect())
+    }
+}
+
+/// Cuts rows of `row` bytes into chunks.
+fn chunks(rows: &[u8], row: usize) -> Vec<&[u8]> {
+    if row == 0 { Vec::new() } else { rows.chunks(CHUNK * row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_batches_of_all_sizes_are_timed() {
+        for (inputs, results) in [(3, 5), (0, 5), (3, 0)] {
+            let copied =
+                Copied { operation: Operation::Encaps, keys: KeyUse::Each, inputs, results };
+            for batch in [1, CHUNK, CHUNK + 1] {
+                let Statistics { median, samples, .. } = copied.time(batch, 2);
+                assert!(median > 0.0 && samples == SAMPLES);
+            }
+        }
+    }
+
+    #[test]
+    fn every_operation_has_a_record_with_its_bytes() {
+        let mut records = Vec::new();
+        measure::<CtruPrime761>(100, 2, &mut |record| {
+            records.push(record);
+            Ok(())
+        })
+        .unwrap();
+        let bytes: Vec<_> = records.iter().map(|record| record.figure(figure::BYTES)).collect();
+        let expected = [2729, 1571, 2142, 984, 2555, 984].map(|bytes| Some(f64::from(bytes)));
+        assert_eq!(bytes, expected);
+    }
+}
