@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use core::{fmt, ptr};
+use core::{fmt, hint, ptr};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -160,6 +160,8 @@ struct Opened {
     /// The kernels by their names. This lock is held for a look-up only, because a driver may
     /// compile for seconds, while other threads launch other kernels.
     functions: Mutex<HashMap<&'static str, &'static Once<Function>>>,
+    /// Held by the thread that issues a graph.
+    issuing: Mutex<()>,
 }
 
 // SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
@@ -256,7 +258,8 @@ impl CudaDevice {
             unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
             let _current = Current::enter(context)?;
             compile(None, &ptx::outside_kernels(module.text()))?;
-            let opened = Opened { index, context, module, functions: Mutex::default() };
+            let (functions, issuing) = (Mutex::default(), Mutex::default());
+            let opened = Opened { index, context, module, functions, issuing };
             let opened: &'static Opened = Box::leak(Box::new(opened));
             Ok(opened)
         };
@@ -321,6 +324,21 @@ impl CudaDevice {
     /// Returns whether `other` is the same GPU. If it is, both use the same memory.
     pub(super) fn is(&self, other: &Self) -> bool {
         ptr::eq(self.0.context, other.0.context)
+    }
+
+    /// Waits until no other thread issues a graph, and keeps others from it until the result is
+    /// dropped. In the driver such threads take turns so often that the first one is as late as the
+    /// last one. They spin for a while here, because a thread that sleeps takes longer to wake up
+    /// than the driver to issue a graph.
+    pub(super) fn issuing(&self) -> MutexGuard<'static, ()> {
+        const SPINS: usize = 1 << 12;
+        for _ in 0..SPINS {
+            if let Ok(guard) = self.0.issuing.try_lock() {
+                return guard;
+            }
+            hint::spin_loop();
+        }
+        lock(&self.0.issuing)
     }
 
     /// Makes the device's context current in this thread. Until the result is dropped, the

@@ -9,6 +9,7 @@ use cust::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUstream,
 };
 
+use super::device::CudaDevice;
 use super::driver;
 use crate::error::RuntimeError;
 use crate::queue::Order;
@@ -167,35 +168,36 @@ impl Graphs {
     }
 
     /// Issues launches to `stream` as a graph. Prepares a graph if none has these kernels. The
-    /// caller has made the device current.
+    /// caller has made `device` current.
     ///
     /// # Safety
     /// The launches may run: their functions and memory exist, and the memory stays until they are
     /// done. `stream` is the stream of these graphs.
     pub(super) unsafe fn launch(
         &mut self,
+        device: CudaDevice,
         stream: CUstream,
         launches: Vec<(Described, Order)>,
     ) -> Result<(), RuntimeError> {
-        let (graph, updated) = match self.0.iter().rposition(|graph| graph.has_kernels(&launches)) {
-            Some(position) => {
-                let mut graph = self.0.remove(position);
-                let updated = graph.update(launches);
-                (graph, updated)
-            }
+        let known = self.0.iter().rposition(|graph| graph.has_kernels(&launches));
+        let (mut graph, launches) = match known {
+            Some(position) => (self.0.remove(position), launches),
             None => {
                 if self.0.len() == MOST_GRAPHS {
                     // SAFETY: the stream exists.
                     unsafe { driver::cuStreamSynchronize(stream) }?;
                     self.0.remove(0);
                 }
-                (Graph::new(launches)?, Ok(()))
+                (Graph::new(launches)?, Vec::new())
             }
         };
+        let turn = device.issuing();
+        let updated = graph.update(launches);
         // SAFETY: the executable graph and the stream exist, and the caller keeps the promises of
         // this function.
         let launch = || unsafe { driver::cuGraphLaunch(graph.executable, stream) };
         let launched = updated.and_then(|()| launch());
+        drop(turn);
         self.0.push(graph);
         launched
     }
