@@ -5,12 +5,9 @@
 //! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
 //! waits for a free slot, issues copies and kernels, and waits for the results.
 
-use core::hint;
 use core::ops::Range;
-use core::time::Duration;
 use std::format;
 use std::string::ToString;
-use std::time::Instant;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
@@ -29,13 +26,10 @@ use super::slot::Slot;
 use super::slots::Slots;
 use super::staged::EncodedKeys;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use super::threads::in_parallel;
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
-
-/// How long the caller's thread spins for the other threads of a batch before it sleeps. A thread
-/// that sleeps takes some microseconds to wake up.
-const SPIN: Duration = Duration::from_micros(100);
 
 /// Runs batches of one parameter set on one or several devices. Keys and ciphertexts are rows of
 /// bytes, one after the other.
@@ -225,21 +219,9 @@ impl<D: Device> Batches<D> {
         };
         // The first thread is the caller's.
         if let Some((&own, others)) = deal.servers().split_first() {
-            let serving = AtomicUsize::new(others.len());
-            self.threads.in_place_scope(|scope| {
-                for &device in others {
-                    let (deal, work, serving) = (&deal, &work, &serving);
-                    scope.spawn(move |_| {
-                        deal.serve(device, work);
-                        serving.fetch_sub(1, Ordering::Relaxed);
-                    });
-                }
-                deal.serve(own, &work);
-                let start = Instant::now();
-                while serving.load(Ordering::Relaxed) > 0 && start.elapsed() < SPIN {
-                    hint::spin_loop();
-                }
-            });
+            let serve = |device: usize| deal.serve(device, &work);
+            let others = others.iter().map(|&device| move || serve(device));
+            in_parallel(&self.threads, others, || serve(own));
         }
         let (done, failure) = deal.end();
         match failure {

@@ -8,7 +8,7 @@ use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECR
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
-use super::slot::{OnDevice, target};
+use super::slot::{OnDevice, is_direct, target};
 use super::slots::lock;
 use super::sync::Mutex;
 use crate::encoding::{Encode, Encoding};
@@ -92,9 +92,10 @@ impl<Q: Queue> OnDevice<Q> {
     ) -> Result<(), RuntimeError> {
         // Shared secrets are written after the words have been sent to the host.
         let words = &self.buffers.shared_secrets;
-        let memory: Vec<_> = [memory, &[target::<_, Q>(count, staged, words)]].concat();
+        let is_direct = is_direct(8 * count);
+        let memory: Vec<_> = [memory, &[target::<_, Q>(is_direct, staged, words)]].concat();
         self.queue.launch(self.set.kernel(kernel), &memory, Batch::each(count as u32))?;
-        self.fetch(words, staged, count)
+        self.fetch(is_direct, words, staged, count)
     }
 }
 

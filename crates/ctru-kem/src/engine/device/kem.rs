@@ -15,8 +15,8 @@ use super::check::ChunkCheck;
 use super::hashes;
 use super::launches::Launches;
 use super::options::Products;
-use super::set::{WHOLE_BATCH, WHOLE_CHUNK};
-use super::slot::{OnDevice, Slot, target};
+use super::set::{WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
+use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
 use super::staged::{Operation, Staged};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
@@ -43,8 +43,8 @@ impl<Q: Queue> Slot<Q> {
         let count = keys.len() / device.set.encapsulation_key_bytes;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
-        let rows =
-            device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, count, &mut lent)?;
+        let rows = (keys, &mut pinned.keys, &device.buffers.keys);
+        let rows = device.bring(rows, is_direct(keys.len()), count, &mut lent)?;
         device.with_lent(&lent, || {
             let mut launches = device.launches(count);
             device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
@@ -63,8 +63,8 @@ impl<Q: Queue> Slot<Q> {
         let count = keys.len() / device.set.decapsulation_key_bytes;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
         let mut lent = Vec::new();
-        let rows =
-            device.bring((keys, &mut pinned.keys, &device.buffers.keys), 1, count, &mut lent)?;
+        let rows = (keys, &mut pinned.keys, &device.buffers.keys);
+        let rows = device.bring(rows, is_direct(keys.len()), count, &mut lent)?;
         device.with_lent(&lent, || {
             let mut launches = device.launches(count);
             device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
@@ -90,11 +90,17 @@ impl<Q: Queue> Slot<Q> {
         let given = device.bring_seeds(&mut pinned.seeds, seeds, purpose, range, readers)?;
         let are_expanded = matches!(seeds, Seeds::Expand(_));
         let keys = &device.buffers.keys;
-        let to = target::<_, Q>(decapsulation_keys.len(), &mut pinned.keys, keys);
+        let to = target::<_, Q>(is_direct(decapsulation_keys.len()), &mut pinned.keys, keys);
         let mut launches = device.launches(whole);
         device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
         launches.issue(&device.queue)?;
-        device.receive_key_pairs(whole, &mut pinned.keys, encapsulation_keys, decapsulation_keys)
+        device.receive_key_pairs(
+            range,
+            whole,
+            &mut pinned.keys,
+            encapsulation_keys,
+            decapsulation_keys,
+        )
     }
 
     /// Encapsulates for the operations `range` of a batch of `whole` operations.
@@ -129,17 +135,18 @@ impl<Q: Queue> Slot<Q> {
             ChunkKeys::Host(rows, check) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
                 let readers = if is_whole { range.len() / count } else { 1 };
+                let is_staged = device.stages(rows, is_whole) && are_few(readers);
                 let rows = (rows, staged_keys, &device.buffers.keys);
-                let rows = device.bring(rows, readers, whole, &mut lent)?;
+                let rows = device.bring(rows, is_staged, whole, &mut lent)?;
                 (&decoded.encapsulation_key, count as u32, Some(rows), check)
             }
         };
         let batch = batch_of(range.len(), keys);
         device.with_lent(&lent, || {
-            let len = range.len() * SEED;
-            let results = target::<_, Q>(len, staged_secrets, shared_secrets);
-            let to =
-                target::<_, Q>(ciphertexts.len(), staged_ciphertexts, &device.buffers.ciphertexts);
+            let are_direct = are_direct(range.len());
+            let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
+            let is_staged = device.stages(ciphertexts, is_whole);
+            let to = target::<_, Q>(is_staged, staged_ciphertexts, &device.buffers.ciphertexts);
             let mut launches = device.launches(whole);
             if let (Some(rows), true) = (encoded, is_whole) {
                 device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
@@ -157,9 +164,10 @@ impl<Q: Queue> Slot<Q> {
                 device.encapsulate(&mut launches, batch, key, given, to, results);
             }
             launches.issue(&device.queue)?;
-            device.fetch(shared_secrets, staged_secrets, len)?;
+            device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
             device.receive_encapsulations(
                 whole,
+                is_staged,
                 (staged_ciphertexts, ciphertexts),
                 (staged_secrets, secrets),
             )?;
@@ -185,31 +193,34 @@ impl<Q: Queue> Slot<Q> {
             ..
         } = pinned;
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
-        let is_whole =
-            matches!(keys, ChunkKeys::Host(_, None)) && device.is_whole(whole, secrets.len());
+        let is_whole = match keys {
+            ChunkKeys::Host(rows, None) => {
+                let is_one = rows.len() == device.set.decapsulation_key_bytes;
+                device.is_whole(whole, secrets.len()) && (!is_one || whole <= WHOLE_WITH_ONE_KEY)
+            }
+            _ => false,
+        };
         let mut lent = Vec::new();
         let (key, keys, encoded, check) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None, None),
             ChunkKeys::Host(rows, check) => {
                 let count = rows.len() / device.set.decapsulation_key_bytes;
                 let readers = if is_whole { secrets.len() / count } else { 1 };
+                let is_staged = is_direct(rows.len()) && are_few(readers);
                 let rows = (rows, staged_keys, &device.buffers.keys);
-                let rows = device.bring(rows, readers, whole, &mut lent)?;
+                let rows = device.bring(rows, is_staged, whole, &mut lent)?;
                 (decoded, count as u32, Some(rows), check)
             }
         };
+        // If several kernels read the ciphertexts, even a few are sent to the device's memory.
+        let is_staged = is_whole && is_direct(ciphertexts.len());
         let ciphertexts = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
-        let received: &Q::Memory = if is_whole {
-            device.bring(ciphertexts, 1, whole, &mut lent)?
-        } else {
-            // Several kernels read the ciphertexts, so even a few are sent to the device's memory.
-            device.send(ciphertexts, whole, &mut lent)?;
-            &device.buffers.ciphertexts
-        };
+        let received = device.bring(ciphertexts, is_staged, whole, &mut lent)?;
         let batch = batch_of(secrets.len(), keys);
         device.with_lent(&lent, || {
             let len = secrets.len() * SEED;
-            let results = target::<_, Q>(len, staged_secrets, shared_secrets);
+            let is_direct = is_direct(8 * len);
+            let results = target::<_, Q>(is_direct, staged_secrets, shared_secrets);
             let mut launches = device.launches(whole);
             if let (Some(rows), true) = (encoded, is_whole) {
                 device.decapsulate_whole(&mut launches, batch, rows, received, results);
@@ -227,7 +238,7 @@ impl<Q: Queue> Slot<Q> {
                 device.decapsulate(&mut launches, batch, key, received, results);
             }
             launches.issue(&device.queue)?;
-            device.fetch(shared_secrets, staged_secrets, len)?;
+            device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
             SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
             check.map_or(Ok(()), |check| check.note(staged_faults, keys as usize))
         })
@@ -333,8 +344,8 @@ impl<Q: Queue> OnDevice<Q> {
         );
     }
 
-    /// Returns whether one kernel does each operation of a chunk of `count` operations, if its keys
-    /// are encoded. The batch has `whole` operations.
+    /// Returns whether one kernel does each operation of a chunk of `count` operations. The batch
+    /// has `whole` operations.
     fn is_whole(&self, whole: usize, count: usize) -> bool {
         whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && self.products == Products::Polyphase
     }

@@ -49,6 +49,7 @@ mod set;
 mod slot;
 mod slots;
 mod staged;
+mod threads;
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -7,7 +7,7 @@ use std::vec::Vec;
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
 
-use super::buffers::{Array, Buffers, EXPANSION, Pinned};
+use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
 use super::inversion::RootInversion;
 use super::launches::Launches;
 use super::options::Products;
@@ -19,8 +19,8 @@ use crate::expand::Purpose;
 use crate::keys::SharedSecret;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
-/// caller in a batch of more than [`SENT_BATCH`] operations. The host copies the others from the
-/// decapsulation keys, which contain them.
+/// caller in a batch of more than [`SENT_LAST_BATCH`] operations. The host copies the others from
+/// the decapsulation keys, which contain them.
 ///
 /// Sending all keys would overload the link between device and host. Copying all keys would
 /// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
@@ -30,6 +30,11 @@ pub(super) const SENT_OF_EIGHT: usize = 2;
 /// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
 const SENT_BATCH: usize = 8192;
 
+/// The largest batch of key generation in which the device sends the encapsulation keys of the last
+/// sixteenth of the operations. While the host copies the keys of other operations, it waits for
+/// those after them anyway. Nothing comes after the last ones.
+const SENT_LAST_BATCH: usize = 65536;
+
 /// The largest number of bytes that the host copies from pinned memory of the caller to pinned
 /// memory of the slot. If there are more, the device reads them from the caller's memory. On an
 /// H200, both ways take the same time at about 64 KB.
@@ -38,6 +43,14 @@ pub(super) const COPIED_BYTES: usize = 64 << 10;
 /// The largest number of bytes that kernels read and write in pinned memory of the slot, without a
 /// copy to or from the device's memory.
 const DIRECT_BYTES: usize = 64 << 10;
+
+/// The same for keys or ciphertexts of whole encapsulations, unless they lie in pinned memory of
+/// the caller. On an H100, 1024 encapsulations take 16 % less time than with copies.
+const DIRECT_BYTES_OF_WHOLE: usize = 1 << 20;
+
+/// The same for shared secrets of encapsulations, which kernels write once and do not read. On an
+/// H100, 16,384 encapsulations with one key take 3 % less time than with copies.
+const DIRECT_BYTES_OF_SECRETS: usize = 256 << 10;
 
 /// The largest number of blocks that read the same bytes in pinned memory of the slot. Each block
 /// reads them through the link between host and device.
@@ -127,19 +140,27 @@ impl<Q: Queue> OnDevice<Q> {
         Launches::new(self.set, whole)
     }
 
+    /// Returns whether kernels access keys or ciphertexts of encapsulations where the host stages
+    /// them. `is_whole` says whether one kernel does whole encapsulations, so that it reads each
+    /// key once and writes each ciphertext once.
+    pub(super) fn stages(&self, bytes: &[u8], is_whole: bool) -> bool {
+        let may_be_many = is_whole && !self.queue.is_registered(bytes);
+        is_direct(bytes.len()) || may_be_many && bytes.len() <= DIRECT_BYTES_OF_WHOLE
+    }
+
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
-    /// them: `staged` if these are [few bytes](is_direct), each of which few blocks read; else the
-    /// device's memory, as [`send`](Self::send) does. Each byte is read by `readers` blocks. The
-    /// batch has `whole` operations.
+    /// them: `staged` if `is_staged`, else the device's memory, to which [`send`](Self::send) sends
+    /// them. The batch has `whole` operations.
     pub(super) fn bring<'a>(
         &self,
         (bytes, staged, to): Bringing<'a, Q>,
-        readers: usize,
+        is_staged: bool,
         whole: usize,
         lent: &mut Vec<Upload<'a, Q::Memory>>,
     ) -> Result<&'a Q::Memory, RuntimeError> {
-        if is_direct(bytes.len()) && readers <= DIRECT_READERS {
-            staged.write()?[..bytes.len()].copy_from_slice(bytes);
+        if is_staged {
+            let written = Written::to_pinned(whole);
+            past_caches::copy(written, [(bytes, &mut staged.write()?[..bytes.len()])]);
             return Ok(staged.on_device());
         }
         self.send((bytes, staged, to), whole, lent)?;
@@ -154,7 +175,7 @@ impl<Q: Queue> OnDevice<Q> {
         readers: usize,
     ) -> Result<&'a Q::Memory, RuntimeError> {
         staged.write()?[..key.len()].copy_from_slice(key);
-        if readers <= DIRECT_READERS {
+        if are_few(readers) {
             return Ok(staged.on_device());
         }
         self.queue.upload(staged, 0..key.len(), to, 0)?;
@@ -227,7 +248,7 @@ impl<Q: Queue> OnDevice<Q> {
             }
             Seeds::Expand(expand) => {
                 expand.write_words(purpose, range.start, &mut words[..EXPANSION]);
-                if readers <= DIRECT_READERS {
+                if are_few(readers) {
                     return Ok(staged.on_device());
                 }
                 self.queue.upload(staged, 0..EXPANSION, expansion, 0)?;
@@ -240,32 +261,32 @@ impl<Q: Queue> OnDevice<Q> {
     /// the host in `staged`. Does not wait.
     pub(super) fn fetch<T: Plain>(
         &self,
+        is_staged: bool,
         from: &Array<T, Q>,
         staged: &mut Q::Pinned<T>,
         len: usize,
     ) -> Result<(), RuntimeError> {
-        if is_direct(len * size_of::<T>()) {
-            return Ok(());
-        }
-        self.queue.download(from, 0..len, staged, 0)
+        if is_staged { Ok(()) } else { self.queue.download(from, 0..len, staged, 0) }
     }
 
     /// Waits for all operations on the queue, and writes the results of encapsulations to the
     /// caller's memory. If it fails, it has written nothing, except for ciphertexts to pinned
-    /// memory of the caller. The batch has `whole` operations.
+    /// memory of the caller. `is_staged` says whether kernels have written the ciphertexts to
+    /// `staged`. The batch has `whole` operations.
     pub(super) fn receive_encapsulations(
         &self,
         whole: usize,
+        is_staged: bool,
         (staged, to): (&mut Q::Pinned<u8>, &mut [u8]),
         (staged_secrets, secrets): (&Q::Pinned<u64>, &mut [SharedSecret]),
     ) -> Result<(), RuntimeError> {
         let from = &self.buffers.ciphertexts;
-        if !is_direct(to.len()) && self.queue.is_registered(to) {
+        if !is_staged && self.queue.is_registered(to) {
             self.queue.download_to(&mut [(from, to)])?;
             SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
             return Ok(());
         }
-        self.fetch(from, staged, to.len())?;
+        self.fetch(is_staged, from, staged, to.len())?;
         // Each of these calls can fail, so both come before the first write.
         let (bytes, words) = (staged.read()?, staged_secrets.read()?);
         past_caches::copy(Written::to_caller(whole), [(&bytes[..to.len()], to)]);
@@ -281,6 +302,7 @@ impl<Q: Queue> OnDevice<Q> {
     /// fail, their destinations get placeholders. The batch has `whole` operations.
     pub(super) fn receive_key_pairs(
         &self,
+        range: &Range<usize>,
         whole: usize,
         staged: &mut Q::Pinned<u8>,
         encapsulation_keys: &mut [u8],
@@ -293,10 +315,10 @@ impl<Q: Queue> OnDevice<Q> {
         // Key generation does not use the memory of ciphertexts, which has room for the keys that
         // are sent.
         let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
-        let count = encapsulation_keys.len() / row;
-        let sent = match zero_copy && queue.is_registered(encapsulation_keys) {
+        let has_keys = !encapsulation_keys.is_empty();
+        let sent = match zero_copy && has_keys && queue.is_registered(encapsulation_keys) {
             false => 0,
-            true => sent_keys(whole, count, encoded.len() / row),
+            true => sent_keys(whole, range, encoded.len() / row),
         };
         let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
         if sent != 0 {
@@ -318,7 +340,7 @@ impl<Q: Queue> OnDevice<Q> {
             copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
             return Ok(());
         }
-        self.fetch(keys, staged, len)?;
+        self.fetch(is_direct(len), keys, staged, len)?;
         let staged = &staged.read()?[..len];
         match Written::to_caller(whole) {
             Written::InCaches => {
@@ -333,10 +355,18 @@ impl<Q: Queue> OnDevice<Q> {
     }
 }
 
-/// Returns the number of the `count` encapsulation keys of a chunk that the device sends, of which
-/// it has room for `room`. The batch has `whole` operations.
-fn sent_keys(whole: usize, count: usize, room: usize) -> usize {
-    if whole <= SENT_BATCH { count.min(room) } else { SENT_OF_EIGHT * count / 8 }
+/// Returns the number of encapsulation keys of the chunk `range` that the device sends, of which it
+/// has room for `room`. The batch has `whole` operations.
+fn sent_keys(whole: usize, range: &Range<usize>, room: usize) -> usize {
+    let count = range.len();
+    let sent = if whole <= SENT_BATCH {
+        count
+    } else if whole <= SENT_LAST_BATCH {
+        range.end.saturating_sub(whole - whole / 16).min(count)
+    } else {
+        SENT_OF_EIGHT * count / 8
+    };
+    sent.min(room)
 }
 
 /// Returns whether kernels access this many bytes in pinned memory of the host. More bytes are
@@ -345,14 +375,25 @@ pub(super) fn is_direct(bytes: usize) -> bool {
     bytes <= DIRECT_BYTES
 }
 
-/// Returns the memory to which kernels write `len` elements for the host: `staged` if these are
-/// [few bytes](is_direct), else `on_device`. [`OnDevice::fetch`] makes them available to the host.
+/// Returns whether kernels write the shared secrets of this many encapsulations to pinned memory of
+/// the host.
+pub(super) fn are_direct(secrets: usize) -> bool {
+    8 * SEED * secrets <= DIRECT_BYTES_OF_SECRETS
+}
+
+/// Returns whether this number of blocks may read the same bytes in pinned memory of the slot.
+pub(super) fn are_few(readers: usize) -> bool {
+    readers <= DIRECT_READERS
+}
+
+/// Returns the memory to which kernels write results for the host: `staged` if `is_staged`, else
+/// `on_device`. [`OnDevice::fetch`] makes them available to the host.
 pub(super) fn target<'a, T: Plain, Q: Queue>(
-    len: usize,
+    is_staged: bool,
     staged: &'a mut Q::Pinned<T>,
     on_device: &'a Array<T, Q>,
 ) -> &'a Q::Memory {
-    if is_direct(len * size_of::<T>()) { staged.on_device() } else { on_device }
+    if is_staged { staged.on_device() } else { on_device }
 }
 
 /// Converts bytes to 64-bit words in little-endian order.
@@ -420,10 +461,25 @@ mod tests {
 
     #[test]
     fn small_batches_send_all_keys_that_have_room() {
-        assert_eq!(sent_keys(SENT_BATCH, 4096, 7000), 4096);
-        assert_eq!(sent_keys(SENT_BATCH, 4096, 4000), 4000);
-        assert_eq!(sent_keys(SENT_BATCH + 1, 4096, 4000), 1024);
-        assert_eq!(sent_keys(1, 0, 0), 0);
+        assert_eq!(sent_keys(SENT_BATCH, &(4096..8192), 7000), 4096);
+        assert_eq!(sent_keys(SENT_BATCH, &(0..4096), 4000), 4000);
+        assert_eq!(sent_keys(1, &(0..0), 0), 0);
+    }
+
+    #[test]
+    fn middle_batches_send_the_last_keys() {
+        const WHOLE: usize = 16384;
+        let sent = |range| sent_keys(WHOLE, &range, 7000);
+        assert_eq!([sent(0..2048), sent(12288..14336), sent(14336..WHOLE)], [0, 0, 1024]);
+        assert_eq!([sent(15872..WHOLE), sent(8192..WHOLE)], [512, 1024]);
+        assert_eq!(sent_keys(WHOLE, &(14336..WHOLE), 1000), 1000);
+    }
+
+    #[test]
+    fn large_batches_send_a_share_of_each_chunk() {
+        const WHOLE: usize = SENT_LAST_BATCH + 1;
+        assert_eq!(sent_keys(WHOLE, &(0..4096), 7000), 1024);
+        assert_eq!(sent_keys(WHOLE, &(0..4096), 1000), 1000);
     }
 
     #[test]

@@ -1,0 +1,47 @@
+//! Work of a batch on several threads.
+
+use core::hint;
+use core::iter;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::time::Instant;
+
+use rayon::ThreadPool;
+
+/// How long a thread spins for others before it sleeps. A thread that sleeps takes some
+/// microseconds to wake up.
+const SPIN: Duration = Duration::from_micros(100);
+
+/// How long a thread goes on spinning when the others have done their work, until the pool has
+/// noted that. If it asked the pool earlier, it would sleep.
+const NOTED: Duration = Duration::from_micros(2);
+
+/// Calls `others` on threads of `pool` and `own` on this thread, which is none of them, and waits
+/// for all.
+pub(super) fn in_parallel<W: FnOnce() + Send>(
+    pool: &ThreadPool,
+    others: impl ExactSizeIterator<Item = W>,
+    own: impl FnOnce(),
+) {
+    if others.len() == 0 {
+        return own();
+    }
+    let running = &AtomicUsize::new(others.len());
+    pool.in_place_scope(|scope| {
+        for work in others {
+            scope.spawn(move |_| {
+                work();
+                running.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+        own();
+        spin(SPIN, || running.load(Ordering::Relaxed) == 0);
+        spin(NOTED, || false);
+    });
+}
+
+/// Spins for this time, or until `condition` holds.
+fn spin(time: Duration, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    iter::repeat_with(hint::spin_loop).find(|()| condition() || start.elapsed() >= time);
+}
