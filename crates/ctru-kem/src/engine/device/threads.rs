@@ -45,3 +45,24 @@ fn spin(time: Duration, condition: impl Fn() -> bool) {
     let start = Instant::now();
     iter::repeat_with(hint::spin_loop).find(|()| condition() || start.elapsed() >= time);
 }
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+
+    #[test]
+    fn all_work_is_done_when_the_call_returns() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for count in [0, 1, 5] {
+            let done = AtomicUsize::new(0);
+            let work = || {
+                std::thread::sleep(Duration::from_millis(1));
+                done.fetch_add(1, Ordering::Relaxed);
+            };
+            in_parallel(&pool, (0..count).map(|_| work), work);
+            assert_eq!(done.into_inner(), count + 1);
+        }
+    }
+}
