@@ -1,6 +1,7 @@
 //! Cuts batches into chunks and runs each chunk in a slot.
 //!
-//! The chunks of a batch have equal size, except for the last one, and go to the devices in turn.
+//! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
+//! and, in some batches, the first ones.
 //! For each device, a batch uses one thread per slot, or one thread per chunk if there are fewer
 //! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
 //! waits for a free slot, issues copies and kernels, and waits for the results.
@@ -24,7 +25,7 @@ use super::powers::SharedMaps;
 use super::set::{Set, WHOLE_BATCH};
 use super::slot::Slot;
 use super::slots::Slots;
-use super::staged::EncodedKeys;
+use super::staged::{EncodedKeys, Operation};
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::threads::in_parallel;
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
@@ -189,16 +190,20 @@ impl<D: Device> Batches<D> {
             _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
         let chunk = moving.chunk(count, self.slots(), self.chunk);
-        Plan { count, chunk, first }
+        Plan { count, chunk, step: moving.step(count, chunk), first }
     }
 
     /// Returns the number of bytes of these slices of the caller per operation, and whether they
     /// are all pinned.
     fn moved<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> (usize, bool) {
         let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
-        let is_pinned = |slice: &[u8]| slice.is_empty() || self.registry.is_registered(slice);
-        let are_pinned = slices.into_iter().all(is_pinned);
+        let are_pinned = slices.into_iter().all(|slice| self.is_pinned(slice));
         (bytes.div_ceil(count.max(1)).max(1), are_pinned)
+    }
+
+    /// Returns whether all of a slice of the caller is in pinned memory.
+    fn is_pinned(&self, slice: &[u8]) -> bool {
+        slice.is_empty() || self.registry.is_registered(slice)
     }
 
     /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
@@ -272,7 +277,7 @@ impl<D: Device> Batches<D> {
         if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
             return self.merger.encapsulate(&self.on(), keys, seeds, ciphertexts, secrets);
         }
-        let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Moving::Pinned)?;
+        let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Operation::Encapsulation)?;
         let ciphertexts = parts(plan, ciphertexts, self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(parts(plan, secrets, 1));
         self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
@@ -292,7 +297,7 @@ impl<D: Device> Batches<D> {
         if let Some(keys) = self.merged_keys(&keys, secrets.len(), row) {
             return self.merger.decapsulate(&self.on(), keys, ciphertexts, secrets);
         }
-        let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Moving::Received)?;
+        let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Operation::Decapsulation)?;
         let row = self.set.ciphertext_bytes;
         self.run(plan, parts(plan, secrets, 1), |slot, chunk, secrets| {
             let Range { start, end } = chunk.operations;
@@ -346,9 +351,8 @@ impl<D: Device> Batches<D> {
         Ok(LoadedChunks { chunks: chunks.map_err(EngineError::from)?, keys: count, chunk })
     }
 
-    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. `pinned`
-    /// says what it moves if all lie in pinned memory. If the keys were loaded in chunks, the batch
-    /// has the same chunks.
+    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. If the keys
+    /// were loaded in chunks, the batch has the same chunks.
     ///
     /// # Errors
     /// [`EngineError::Chunks`] if an engine with chunks of another size has loaded the keys, and
@@ -358,16 +362,20 @@ impl<D: Device> Batches<D> {
         keys: &BatchKeys<'_, K>,
         count: usize,
         ciphertexts: &[u8],
-        pinned: fn(usize) -> Moving,
+        operation: Operation,
     ) -> Result<Plan, EngineError> {
-        let of =
-            |(bytes, are_pinned)| if are_pinned { pinned(bytes) } else { Moving::Copied(bytes) };
+        let of = |keys: &[u8]| match (operation, self.moved(count, [keys, ciphertexts])) {
+            (Operation::Encapsulation, (bytes, true)) => Moving::Pinned(bytes),
+            (Operation::Decapsulation, (bytes, true)) => Moving::Received(bytes),
+            (Operation::Encapsulation, (bytes, false)) if self.is_pinned(keys) => {
+                Moving::Copied(bytes)
+            }
+            (_, (bytes, false)) => Moving::CopiedInputs(bytes),
+        };
         let moving = match keys {
             BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => Moving::LoadedKeys,
-            BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => {
-                of(self.moved(count, [keys, ciphertexts]))
-            }
-            BatchKeys::One(_) | BatchKeys::Loaded(_) => of(self.moved(count, [ciphertexts])),
+            BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => of(keys),
+            BatchKeys::One(_) | BatchKeys::Loaded(_) => of(&[]),
         };
         let plan = self.plan(count, moving);
         if let BatchKeys::Loaded(loaded) = keys {
@@ -473,7 +481,7 @@ mod tests {
         const DEVICES: usize = 3;
         let batches = batches(DEVICES, 1);
         let devices = |plan: Plan| {
-            let devices = Mutex::new(vec![DEVICES; plan.ranges().len()]);
+            let devices = Mutex::new(vec![DEVICES; plan.ranges().count()]);
             let note = |_: &mut _, chunk: &Chunk, ()| {
                 devices.lock().unwrap()[chunk.number] = chunk.device;
                 Ok(())
@@ -490,6 +498,52 @@ mod tests {
         // The number of batches starts again at 0 some day.
         batches.batches.store(usize::MAX, Ordering::Relaxed);
         assert_eq!(devices(batches.plan(1025, Moving::Copied(1000))), [0, 0, 1]);
+    }
+
+    #[test]
+    fn plans_depend_on_which_memory_is_pinned() {
+        const COUNT: usize = 1 << 14;
+        let batches = batches(1, 4);
+        let device = &batches.devices()[0];
+        let rows = || vec![0; COUNT];
+        let pinned = [rows(), rows()].map(|rows| device.register(rows).unwrap());
+        let ordinary = [rows(), rows()];
+        let step = |keys, ciphertexts: &[u8], operation| {
+            let keys: BatchKeys<'_, EncapsulationKeyBuffers<_>> = keys;
+            let plan = batches.plan_with(&keys, COUNT, ciphertexts, operation).unwrap();
+            assert_eq!(plan.chunk, 512);
+            assert_eq!(plan.ranges().map(|range| range.len()).sum::<usize>(), COUNT);
+            plan.step
+        };
+        let [of_encapsulations, of_decapsulations] =
+            [Operation::Encapsulation, Operation::Decapsulation].map(|operation| {
+                [
+                    step(BatchKeys::Each(&ordinary[0]), &pinned[1], operation),
+                    step(BatchKeys::Each(&pinned[0]), &ordinary[1], operation),
+                    step(BatchKeys::Each(&pinned[0]), &pinned[1], operation),
+                    step(BatchKeys::One(&ordinary[0]), &ordinary[1], operation),
+                ]
+            });
+        // Only the keys are inputs of encapsulations.
+        assert_eq!(of_encapsulations, [256, 512, 512, 512]);
+        assert_eq!(of_decapsulations, [256, 256, 512, 256]);
+    }
+
+    #[test]
+    fn growing_chunks_get_their_parts() {
+        const ROW: usize = 3;
+        let batches = batches(2, 4);
+        let count = 1 << 14;
+        let plan = batches.plan(count, Moving::CopiedInputs(1000));
+        assert!(plan.step < plan.chunk);
+        let mut rows = vec![0; count * ROW];
+        let fill = |_: &mut _, chunk: &Chunk, part: &mut [u8]| {
+            assert_eq!(part.len(), ROW * chunk.operations.len());
+            part.iter_mut().for_each(|byte| *byte += 1);
+            Ok(())
+        };
+        batches.run(plan, parts(plan, &mut rows, ROW), fill).unwrap();
+        assert!(rows.iter().all(|&byte| byte == 1));
     }
 
     #[test]

@@ -16,6 +16,16 @@ const LARGE_BATCH: usize = 512 << 20;
 /// overlap with transfers.
 const MOST_COPIED: usize = 4096;
 
+/// The least number of operations of a batch whose first chunks are smaller than the others if the
+/// host copies inputs. The link between host and device has nothing to do until the host has copied
+/// the inputs of the first chunk, and small chunks keep the threads from copying at the same time
+/// and then waiting at the same time. On an H100, decapsulations in batches of 16,384 and 65,536,
+/// and encapsulations with a key each, take 6 to 11 % less time. Smaller batches were not measured.
+const STEPPED_BATCH: usize = 16384;
+
+/// The number of chunks over which the size grows.
+const STEPS: usize = 8;
+
 /// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
 /// are full.
 const MULTIPLE: usize = 256;
@@ -28,8 +38,10 @@ pub(super) enum Moving {
     Pinned(usize),
     /// All of them lie in pinned memory, and all but shared secrets go to the device.
     Received(usize),
-    /// The host copies a part of it.
+    /// The host copies a part of the results, and no inputs.
     Copied(usize),
+    /// The host copies a part of the inputs.
+    CopiedInputs(usize),
     /// Key pairs to pinned memory. In a large batch, the host copies a part of the encapsulation
     /// keys.
     KeyPairs(usize),
@@ -61,6 +73,17 @@ impl Moving {
         even_chunk(count, parts, limits.least, limits.most.min(most))
     }
 
+    /// Returns the number of operations of the first chunk of a batch of `count` operations, and by
+    /// which each of the next ones is larger than the one before it, up to `chunk`.
+    pub(super) fn step(self, count: usize, chunk: usize) -> usize {
+        match self {
+            Self::CopiedInputs(_) if count >= STEPPED_BATCH => {
+                (chunk / STEPS).max(1).next_multiple_of(MULTIPLE).min(chunk)
+            }
+            _ => chunk,
+        }
+    }
+
     /// Returns the limits for a batch of `count` operations.
     ///
     /// Half of the slots are enough to hide most of the copies of the host, and a quarter to 3/8 to
@@ -80,7 +103,7 @@ impl Moving {
                 let least = (2 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
                 (6, least, [usize::MAX; 2], bytes)
             }
-            Self::Copied(bytes) => {
+            Self::Copied(bytes) | Self::CopiedInputs(bytes) => {
                 let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
                 (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
             }
@@ -165,6 +188,18 @@ mod tests {
             (0, 1)
         );
         assert_eq!(of(Moving::Pinned(usize::MAX), 1).2, 1);
+    }
+
+    #[test]
+    fn the_first_chunks_grow_if_the_host_copies_inputs() {
+        let step = |moving: fn(usize) -> Moving, count, chunk| moving(2110).step(count, chunk);
+        assert_eq!(step(Moving::CopiedInputs, STEPPED_BATCH, 2048), 256);
+        assert_eq!(step(Moving::CopiedInputs, STEPPED_BATCH, 4096), 512);
+        assert_eq!(step(Moving::CopiedInputs, STEPPED_BATCH, 2100), 512);
+        assert_eq!(step(Moving::CopiedInputs, STEPPED_BATCH, 3), 3);
+        assert_eq!(step(Moving::CopiedInputs, STEPPED_BATCH - 1, 2048), 2048);
+        assert_eq!(step(Moving::Copied, STEPPED_BATCH, 2048), 2048);
+        assert_eq!(step(Moving::Pinned, STEPPED_BATCH, 2048), 2048);
     }
 
     #[test]

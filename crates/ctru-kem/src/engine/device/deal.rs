@@ -2,6 +2,7 @@
 //!
 //! `tests/model` includes this file with another `super::sync`, which runs threads in every order.
 
+use core::iter;
 use core::ops::Range;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -16,17 +17,26 @@ use super::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Plan {
     /// The number of operations of the batch.
     pub(super) count: usize,
-    /// The number of operations of each chunk except the last one.
+    /// The number of operations of each chunk, except the first ones and the last one.
     pub(super) chunk: usize,
+    /// The number of operations of the first chunk, and by which each of the next ones is larger
+    /// than the one before it, up to `chunk`.
+    pub(super) step: usize,
     /// The index of the first chunk's device, modulo the number of devices.
     pub(super) first: usize,
 }
 
 impl Plan {
     /// Returns the operations of each chunk.
-    pub(super) fn ranges(self) -> impl ExactSizeIterator<Item = Range<usize>> + Send {
-        let Self { count, chunk, .. } = self;
-        (0..count.div_ceil(chunk)).map(move |i| i * chunk..count.min((i + 1) * chunk))
+    pub(super) fn ranges(self) -> impl Iterator<Item = Range<usize>> + Send {
+        let Self { count, chunk, step, .. } = self;
+        let (mut start, mut size) = (0, 0);
+        iter::from_fn(move || {
+            size = chunk.min(size + step);
+            let range = start..count.min(start + size);
+            start = range.end;
+            (!range.is_empty()).then_some(range)
+        })
     }
 }
 
@@ -84,7 +94,7 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
         let devices = self.queues.iter().zip(self.slots).enumerate();
         devices
             .flat_map(|(device, (queue, slots))| {
-                core::iter::repeat_n(device, lock(queue).len().min(slots.len()))
+                iter::repeat_n(device, lock(queue).len().min(slots.len()))
             })
             .collect()
     }
@@ -115,5 +125,22 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
             self.progress.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|range| range.start);
         (done, failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_chunks_grow_by_steps() {
+        let of = |count, step| {
+            let plan = Plan { count, chunk: 5, step, first: 0 };
+            plan.ranges().map(|range| (range.start, range.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(16, 5), [(0, 5), (5, 5), (10, 5), (15, 1)]);
+        assert_eq!(of(16, 2), [(0, 2), (2, 4), (6, 5), (11, 5)]);
+        assert_eq!(of(1, 2), [(0, 1)]);
+        assert_eq!(of(0, 2), []);
     }
 }

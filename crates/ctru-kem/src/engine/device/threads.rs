@@ -1,4 +1,4 @@
-//! Work of a batch on several threads.
+//! Makes threads work at the same time.
 
 use core::hint;
 use core::iter;

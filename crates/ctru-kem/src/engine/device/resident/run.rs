@@ -88,7 +88,7 @@ impl<D: Device> Batches<D> {
     ) -> Result<usize, RuntimeError> {
         let before = self.cancellations();
         let plan = self.loaded_plan(count);
-        let mut under_way = UnderWay::take(self.slots_of(device), plan.ranges().len());
+        let mut under_way = UnderWay::take(self.slots_of(device), plan.ranges().count());
         let slots = under_way.0.len();
         for (slot, _) in &under_way.0 {
             slot.device.queue.follow(after)?;
