@@ -1,7 +1,7 @@
 //! `ctru-bench copies`: measures what the host copies for batches in pageable memory.
 //!
-//! An engine copies the keys and ciphertexts of such a batch to pinned memory, and the results back.
-//! The rates of these copies alone are those that the batch cannot exceed.
+//! An engine copies keys and ciphertexts of such a batch to pinned memory, and the results back.
+//! The batch cannot be faster than these copies alone.
 
 use std::io::Write;
 use std::path::PathBuf;

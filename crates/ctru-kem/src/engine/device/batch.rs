@@ -351,8 +351,8 @@ impl<D: Device> Batches<D> {
         Ok(LoadedChunks { chunks: chunks.map_err(EngineError::from)?, keys: count, chunk })
     }
 
-    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. If the keys
-    /// were loaded in chunks, the batch has the same chunks.
+    /// Returns the plan of a batch of `count` operations with these keys and ciphertexts. If the
+    /// keys were loaded in chunks, the batch has the same chunks.
     ///
     /// # Errors
     /// [`EngineError::Chunks`] if an engine with chunks of another size has loaded the keys, and
