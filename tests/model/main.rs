@@ -205,7 +205,7 @@ fn run_batches(fate: Fate) {
     let slots: &[Slots<u32>] = leak([Slots::new(vec![0, 0])]);
     let cancellations = leak(AtomicU64::new(0));
     let batch = |fate| {
-        let plan = Plan { count: OPERATIONS, chunk: 2, step: 2, first: 0 };
+        let plan = Plan { count: OPERATIONS, chunk: 2, growing: 0, first: 0 };
         let parts = plan.ranges();
         let deal = Arc::new(Deal::new(slots, cancellations, plan, parts));
         // How often each chunk has been worked on.
@@ -288,7 +288,7 @@ fn a_batch_that_has_failed_begins_no_chunk() {
     explore(None, || {
         let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
         let cancellations = leak(AtomicU64::new(0));
-        let plan = Plan { count: 3, chunk: 1, step: 1, first: 0 };
+        let plan = Plan { count: 3, chunk: 1, growing: 0, first: 0 };
         let deal = || Deal::new(slots, cancellations, plan, plan.ranges());
         let fail_second = |_: &mut u32, chunk: &deal::Chunk, _| {
             if chunk.number == 1 { Err("on purpose") } else { Ok(()) }

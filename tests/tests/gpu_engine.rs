@@ -186,6 +186,54 @@ fn check_resident<P: ParameterSet>() {
 
 every_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
 
+/// Returns the hash of all results of a batch with one key.
+fn hash_of_one_key<E: Engine<CtruPrime761>>(engine: &E, count: usize, place: Place) -> [u8; 32] {
+    let mut hash = Sha3_256::new();
+    let private = DecapsulationKey::<CtruPrime761>::generate_deterministic(&[1; 32], &[2; 32]);
+    let public = private.encapsulation_key();
+    let mut ciphertexts = vector(engine, place, Ciphertext::default(), count);
+    let mut secrets = vec![SharedSecret::default(); count];
+    let seeds = Seeds::Expand(SEEDS);
+    engine.encapsulate(Keys::One(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
+    let mut decapsulated = vec![SharedSecret::default(); count];
+    engine.decapsulate(Keys::One(&private), &ciphertexts, &mut decapsulated).unwrap();
+    assert!(decapsulated == secrets);
+    ciphertexts.iter().for_each(|ciphertext| hash.update(ciphertext));
+    secrets.iter().for_each(|secret| hash.update(secret));
+    hash.finalize().into()
+}
+
+/// Checks batches with one key on both sides of the sizes from which the engine takes other
+/// kernels, other chunks, and other ways of the results to the host.
+#[test]
+fn batches_with_one_key_of_all_sizes() {
+    let (engine, cpu) = (gpu::<CtruPrime761>(), CpuEngine::new().unwrap());
+    for count in [512, 513, 1024, 1025, 16_383, 16_500] {
+        let expected = hash_of_one_key(&cpu, count, Place::Host);
+        for place in [Place::Host, Place::Pinned] {
+            assert_eq!(hash_of_one_key(&engine, count, place), expected, "{count}, {place:?}");
+        }
+    }
+}
+
+/// Checks batches of key pairs of which the GPU sends all public keys, some of the last chunks, and
+/// a share of each chunk.
+#[test]
+fn batches_of_key_pairs_of_all_sizes() {
+    type Set = CtruPrime761;
+    let engine = gpu::<Set>();
+    for count in [8192, 8193, 20_000, 66_000] {
+        let mut public =
+            vector(&engine, Place::Pinned, EncapsulationKey::<Set>::placeholder(), count);
+        let mut private =
+            vector(&engine, Place::Pinned, DecapsulationKey::<Set>::placeholder(), count);
+        engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
+        for (i, (public, private)) in public.iter().zip(private.iter()).enumerate() {
+            assert!(*public == private.encapsulation_key(), "{i} of {count}");
+        }
+    }
+}
+
 /// Checks that data in memory of other CUDA code is read when the work of its stream is done. Here
 /// the other code is this library.
 #[test]

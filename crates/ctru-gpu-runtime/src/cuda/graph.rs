@@ -191,7 +191,7 @@ impl Graphs {
                 (Graph::new(launches)?, Vec::new())
             }
         };
-        let turn = device.issuing();
+        let turn = device.turn();
         let updated = graph.update(launches);
         // SAFETY: the executable graph and the stream exist, and the caller keeps the promises of
         // this function.

@@ -1,7 +1,7 @@
 //! Cuts batches into chunks and runs each chunk in a slot.
 //!
 //! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
-//! and, in some batches, the first ones.
+//! and, in some batches, the first ones, which grow.
 //! For each device, a batch uses one thread per slot, or one thread per chunk if there are fewer
 //! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
 //! waits for a free slot, issues copies and kernels, and waits for the results.
@@ -190,7 +190,7 @@ impl<D: Device> Batches<D> {
             _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
         let chunk = moving.chunk(count, self.slots(), self.chunk);
-        Plan { count, chunk, step: moving.step(count, chunk), first }
+        Plan { count, chunk, growing: moving.growing(count, self.slots()), first }
     }
 
     /// Returns the number of bytes of these slices of the caller per operation, and whether they
@@ -508,25 +508,25 @@ mod tests {
         let rows = || vec![0; COUNT];
         let pinned = [rows(), rows()].map(|rows| device.register(rows).unwrap());
         let ordinary = [rows(), rows()];
-        let step = |keys, ciphertexts: &[u8], operation| {
+        let growing = |keys, ciphertexts: &[u8], operation| {
             let keys: BatchKeys<'_, EncapsulationKeyBuffers<_>> = keys;
             let plan = batches.plan_with(&keys, COUNT, ciphertexts, operation).unwrap();
             assert_eq!(plan.chunk, 512);
             assert_eq!(plan.ranges().map(|range| range.len()).sum::<usize>(), COUNT);
-            plan.step
+            plan.growing
         };
         let [of_encapsulations, of_decapsulations] =
             [Operation::Encapsulation, Operation::Decapsulation].map(|operation| {
                 [
-                    step(BatchKeys::Each(&ordinary[0]), &pinned[1], operation),
-                    step(BatchKeys::Each(&pinned[0]), &ordinary[1], operation),
-                    step(BatchKeys::Each(&pinned[0]), &pinned[1], operation),
-                    step(BatchKeys::One(&ordinary[0]), &ordinary[1], operation),
+                    growing(BatchKeys::Each(&ordinary[0]), &pinned[1], operation),
+                    growing(BatchKeys::Each(&pinned[0]), &ordinary[1], operation),
+                    growing(BatchKeys::Each(&pinned[0]), &pinned[1], operation),
+                    growing(BatchKeys::One(&ordinary[0]), &ordinary[1], operation),
                 ]
             });
         // Only the keys are inputs of encapsulations.
-        assert_eq!(of_encapsulations, [256, 512, 512, 512]);
-        assert_eq!(of_decapsulations, [256, 256, 512, 256]);
+        assert_eq!(of_encapsulations, [4, 0, 0, 0]);
+        assert_eq!(of_decapsulations, [4, 4, 0, 4]);
     }
 
     #[test]
@@ -535,7 +535,7 @@ mod tests {
         let batches = batches(2, 4);
         let count = 1 << 14;
         let plan = batches.plan(count, Moving::CopiedInputs(1000));
-        assert!(plan.step < plan.chunk);
+        assert_eq!(plan.growing, 8);
         let mut rows = vec![0; count * ROW];
         let fill = |_: &mut _, chunk: &Chunk, part: &mut [u8]| {
             assert_eq!(part.len(), ROW * chunk.operations.len());

@@ -12,16 +12,19 @@ use super::slots::{Slots, lock};
 use super::sync::Mutex;
 use super::sync::atomic::{AtomicU64, Ordering};
 
+/// The number of operations per chunk is a multiple of this number, so that the blocks of kernels
+/// are full.
+pub(super) const MULTIPLE: usize = 256;
+
 /// The plan of a batch: its chunks and their devices.
 #[derive(Copy, Clone)]
 pub(super) struct Plan {
     /// The number of operations of the batch.
     pub(super) count: usize,
-    /// The number of operations of each chunk, except the first ones and the last one.
+    /// The number of operations of each chunk, except the growing ones and the last one.
     pub(super) chunk: usize,
-    /// The number of operations of the first chunk, and by which each of the next ones is larger
-    /// than the one before it, up to `chunk`.
-    pub(super) step: usize,
+    /// The number of chunks at the beginning that are smaller and grow evenly.
+    pub(super) growing: usize,
     /// The index of the first chunk's device, modulo the number of devices.
     pub(super) first: usize,
 }
@@ -29,11 +32,14 @@ pub(super) struct Plan {
 impl Plan {
     /// Returns the operations of each chunk.
     pub(super) fn ranges(self) -> impl Iterator<Item = Range<usize>> + Send {
-        let Self { count, chunk, step, .. } = self;
-        let (mut start, mut size) = (0, 0);
-        iter::from_fn(move || {
-            size = chunk.min(size + step);
-            let range = start..count.min(start + size);
+        let Self { count, chunk, growing, .. } = self;
+        let size = move |number: usize| match number < growing {
+            true => ((number + 1) * chunk / (growing + 1)).next_multiple_of(MULTIPLE).min(chunk),
+            false => chunk,
+        };
+        let mut start = 0;
+        (0..).map_while(move |number| {
+            let range = start..count.min(start + size(number));
             start = range.end;
             (!range.is_empty()).then_some(range)
         })
@@ -133,14 +139,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_chunks_grow_by_steps() {
-        let of = |count, step| {
-            let plan = Plan { count, chunk: 5, step, first: 0 };
-            plan.ranges().map(|range| (range.start, range.len())).collect::<Vec<_>>()
+    fn the_first_chunks_grow_evenly() {
+        let sizes = |count, chunk, growing| {
+            let plan = Plan { count, chunk, growing, first: 0 };
+            let mut end = 0;
+            let size = |range: Range<usize>| {
+                assert_eq!(range.start, end);
+                end = range.end;
+                range.len()
+            };
+            plan.ranges().map(size).collect::<Vec<_>>()
         };
-        assert_eq!(of(16, 5), [(0, 5), (5, 5), (10, 5), (15, 1)]);
-        assert_eq!(of(16, 2), [(0, 2), (2, 4), (6, 5), (11, 5)]);
-        assert_eq!(of(1, 2), [(0, 1)]);
-        assert_eq!(of(0, 2), []);
+        assert_eq!(sizes(16, 5, 0), [5, 5, 5, 1]);
+        assert_eq!(sizes(6000, 2048, 3), [512, 1024, 1536, 2048, 880]);
+        assert_eq!(sizes(2000, 1024, 9), [256, 256, 512, 512, 464]);
+        // Chunks that are too small to grow.
+        assert_eq!(sizes(700, 300, 2), [256, 256, 188]);
+        assert_eq!(sizes(7, 3, 2), [3, 3, 1]);
+        assert_eq!(sizes(1, 2048, 3), [1]);
+        assert!(sizes(0, 2048, 3).is_empty());
     }
 }

@@ -195,8 +195,10 @@ impl<Q: Queue> Slot<Q> {
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
         let is_whole = match keys {
             ChunkKeys::Host(rows, None) => {
-                let is_one = rows.len() == device.set.decapsulation_key_bytes;
-                device.is_whole(whole, secrets.len()) && (!is_one || whole <= WHOLE_WITH_ONE_KEY)
+                let is_shared =
+                    secrets.len() > 1 && rows.len() == device.set.decapsulation_key_bytes;
+                let most = if is_shared { WHOLE_WITH_ONE_KEY } else { WHOLE_BATCH };
+                whole <= most && device.is_whole(whole, secrets.len())
             }
             _ => false,
         };

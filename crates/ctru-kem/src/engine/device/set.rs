@@ -24,9 +24,9 @@ pub(super) const WHOLE_CHUNK: usize = 512;
 /// chunks, which the host copies, and separate kernels are faster for 4096.
 pub(super) const WHOLE_BATCH: usize = 1024;
 
-/// The largest batch with one key for which one kernel does whole decapsulations. It decodes the
-/// key for each of them. On an H100, separate kernels take 17 % less time for 1024 operations in
-/// two chunks.
+/// The largest batch with one key for which one kernel does whole decapsulations. This kernel
+/// decodes the key for each of them. On an H100, separate kernels take 17 % less time for 1024
+/// operations in two chunks.
 pub(super) const WHOLE_WITH_ONE_KEY: usize = 512;
 
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and

@@ -1,7 +1,6 @@
 //! Makes threads work at the same time.
 
 use core::hint;
-use core::iter;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::time::Instant;
@@ -35,15 +34,22 @@ pub(super) fn in_parallel<W: FnOnce() + Send>(
             });
         }
         own();
-        spin(SPIN, || running.load(Ordering::Relaxed) == 0);
-        spin(NOTED, || false);
+        if spin(SPIN, || running.load(Ordering::Relaxed) == 0) {
+            spin(NOTED, || false);
+        }
     });
 }
 
-/// Spins for this time, or until `condition` holds.
-fn spin(time: Duration, condition: impl Fn() -> bool) {
+/// Spins for this time, or until `condition` holds. Returns whether it holds.
+fn spin(time: Duration, condition: impl Fn() -> bool) -> bool {
     let start = Instant::now();
-    iter::repeat_with(hint::spin_loop).find(|()| condition() || start.elapsed() >= time);
+    while !condition() {
+        if start.elapsed() >= time {
+            return false;
+        }
+        hint::spin_loop();
+    }
+    true
 }
 
 #[cfg(test)]
