@@ -74,3 +74,49 @@ impl<K> BatchKeys<'_, K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_single_key_is_on_every_device_and_others_are_in_chunks() {
+        let single = LoadedChunks { chunks: vec!["on 0", "on 1"], keys: 1, chunk: 8 };
+        let of_single = [(0, 0), (1, 1), (2, 0), (3, 1)].map(|(number, of)| *single.of(number, of));
+        assert_eq!(of_single, ["on 0", "on 1", "on 0", "on 1"]);
+        let several = LoadedChunks { chunks: vec!["a", "b", "c"], keys: 20, chunk: 8 };
+        let of_several = [(0, 0), (1, 1), (2, 0)].map(|(number, of)| *several.of(number, of));
+        assert_eq!(of_several, ["a", "b", "c"]);
+        assert_eq!((single.len(), several.len()), (1, 20));
+    }
+
+    #[test]
+    fn several_keys_are_for_batches_with_the_same_chunks() {
+        let of =
+            |keys, batch| LoadedChunks { chunks: vec![()], keys, chunk: 8 }.check_chunks(batch);
+        assert!(of(1, 9).is_ok() && of(2, 8).is_ok());
+        assert!(matches!(of(2, 9), Err(EngineError::Chunks { loaded: 8, batch: 9 })));
+        assert!(matches!(of(2, 7), Err(EngineError::Chunks { loaded: 8, batch: 7 })));
+    }
+
+    #[test]
+    fn chunks_get_their_rows() {
+        const ROW: usize = 3;
+        let rows: Vec<u8> = (0..30).collect();
+        let faults = Faults::default();
+        let chunk = Chunk { number: 1, device: 0, operations: 4..6, batch: 10 };
+        let of = |keys: BatchKeys<'_, &str>| match keys.of_chunk(&chunk, ROW) {
+            ChunkKeys::Host(rows, check) => (rows.to_vec(), check.map(|check| check.start)),
+            ChunkKeys::Loaded(keys, count) => (keys.as_bytes().to_vec(), Some(count as usize)),
+        };
+        assert_eq!(of(BatchKeys::One(&rows[..ROW])), (rows[..ROW].to_vec(), None));
+        assert_eq!(of(BatchKeys::Each(&rows)), (rows[12..18].to_vec(), None));
+        assert_eq!(of(BatchKeys::Unchecked(&rows, &faults)), (rows[12..18].to_vec(), Some(4)));
+        let loaded = LoadedChunks { chunks: vec!["a", "b"], keys: 10, chunk: 4 };
+        assert_eq!(of(BatchKeys::Loaded(&loaded)), (b"b".to_vec(), Some(2)));
+        let single = LoadedChunks { chunks: vec!["a"], keys: 1, chunk: 4 };
+        assert_eq!(of(BatchKeys::Loaded(&single)), (b"a".to_vec(), Some(1)));
+    }
+}
