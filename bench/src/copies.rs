@@ -44,16 +44,6 @@ const CHUNK: usize = 2048;
 const SAMPLES: usize = 11;
 const BATCHES: usize = 20;
 
-/// The bytes that the host copies for an operation.
-struct Copied {
-    operation: Operation,
-    keys: KeyUse,
-    /// Bytes to pinned memory.
-    inputs: usize,
-    /// Bytes from pinned memory.
-    results: usize,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let threads = match args.threads {
@@ -95,80 +85,71 @@ fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) ->
         (Operation::Decaps, KeyUse::One, ciphertext, secret),
     ];
     for (operation, keys, inputs, results) in operations {
-        let copied = Copied { operation, keys, inputs, results };
         let record = Record {
             bench: kind::HOST_COPIES.to_owned(),
             engine: "cpu".to_owned(),
             device: cpu_name(),
             set: P::Ring::N.to_string(),
             pk_encoding: "mixed-radix".to_owned(),
-            op: copied.operation.name().to_owned(),
-            keys: copied.keys,
+            op: operation.name().to_owned(),
+            keys,
             batch,
             threads,
             ..Record::default()
         };
-        let record = record.timed(copied.time(batch, threads), (batch * BATCHES) as f64);
+        let times = time(inputs, results, batch, threads);
+        let record = record.timed(times, (batch * BATCHES) as f64);
         report(record.with_figures([(figure::BYTES, (inputs + results) as f64)]))?;
     }
     Ok(())
 }
 
-impl Copied {
-    /// Times the copies of [`BATCHES`] batches.
-    fn time(&self, batch: usize, threads: usize) -> Statistics {
-        // Not zeros, whose pages the system may share.
-        let inputs = vec![1; batch * self.inputs];
-        let mut results = vec![1; batch * self.results];
-        let inputs = chunks(&inputs, self.inputs);
-        let results: Vec<_> = match self.results {
-            0 => Vec::new(),
-            row => results.chunks_mut(CHUNK * row).map(Mutex::new).collect(),
-        };
-        let count = batch.div_ceil(CHUNK);
-        let staged = || (vec![1; CHUNK * self.inputs], vec![1; CHUNK * self.results]);
-        let mut staged: Vec<(Vec<u8>, Vec<u8>)> = (0..threads).map(|_| staged()).collect();
-        let mut sample = || {
-            let next = AtomicUsize::new(0);
-            let start = Barrier::new(threads);
-            let copy = |(to, from): &mut (Vec<u8>, Vec<u8>)| {
-                start.wait();
-                let begin = Instant::now();
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count * BATCHES {
-                        return (begin, Instant::now());
-                    }
-                    if let Some(chunk) = inputs.get(number % count) {
-                        to[..chunk.len()].copy_from_slice(chunk);
-                    }
-                    if let Some(chunk) = results.get(number % count) {
-                        // No thread panics while it holds the lock.
-                        let mut chunk = chunk.lock().expect("the lock is not poisoned");
-                        let len = chunk.len();
-                        chunk.copy_from_slice(&from[..len]);
-                    }
+/// Times the copies of [`BATCHES`] batches. The host copies `inputs` bytes of each operation to
+/// memory of a thread, and `results` bytes from there.
+fn time(inputs: usize, results: usize, batch: usize, threads: usize) -> Statistics {
+    // Not zeros, whose pages the system may share.
+    let (given, mut received) = (vec![1; batch * inputs], vec![1; batch * results]);
+    let chunk = |row: usize| (CHUNK * row).max(1);
+    let given: Vec<&[u8]> = given.chunks(chunk(inputs)).collect();
+    let received: Vec<_> = received.chunks_mut(chunk(results)).map(Mutex::new).collect();
+    let count = batch.div_ceil(CHUNK);
+    let staged = || (vec![1; CHUNK * inputs], vec![1; CHUNK * results]);
+    let mut staged: Vec<(Vec<u8>, Vec<u8>)> = (0..threads).map(|_| staged()).collect();
+    let mut sample = || {
+        let next = AtomicUsize::new(0);
+        let start = Barrier::new(threads);
+        let copy = |(to, from): &mut (Vec<u8>, Vec<u8>)| {
+            start.wait();
+            let begin = Instant::now();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count * BATCHES {
+                    return (begin, Instant::now());
                 }
-            };
-            let times: Vec<(Instant, Instant)> = thread::scope(|scope| {
-                let copy = &copy;
-                let threads: Vec<_> =
-                    staged.iter_mut().map(|staged| scope.spawn(move || copy(staged))).collect();
-                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-            });
-            let begin = times.iter().map(|&(begin, _)| begin).min();
-            let end = times.iter().map(|&(_, end)| end).max();
-            begin.zip(end).map_or(f64::NAN, |(begin, end)| (end - begin).as_nanos() as f64)
+                if let Some(chunk) = given.get(number % count) {
+                    to[..chunk.len()].copy_from_slice(chunk);
+                }
+                if let Some(chunk) = received.get(number % count) {
+                    // No thread panics while it holds the lock.
+                    let mut chunk = chunk.lock().expect("the lock is not poisoned");
+                    let len = chunk.len();
+                    chunk.copy_from_slice(&from[..len]);
+                }
+            }
         };
-        // The first sample warms up.
-        sample();
-        Statistics::of((0..SAMPLES).map(|_| sample()).collect())
-    }
-}
-
-/// Cuts rows of `row` bytes into chunks.
-fn chunks(rows: &[u8], row: usize) -> Vec<&[u8]> {
-    if row == 0 { Vec::new() } else { rows.chunks(CHUNK * row).collect() }
+        let times: Vec<(Instant, Instant)> = thread::scope(|scope| {
+            let copy = &copy;
+            let threads: Vec<_> =
+                staged.iter_mut().map(|staged| scope.spawn(move || copy(staged))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let begin = times.iter().map(|&(begin, _)| begin).min();
+        let end = times.iter().map(|&(_, end)| end).max();
+        begin.zip(end).map_or(f64::NAN, |(begin, end)| (end - begin).as_nanos() as f64)
+    };
+    // The first sample warms up.
+    sample();
+    Statistics::of((0..SAMPLES).map(|_| sample()).collect())
 }
 
 #[cfg(test)]
@@ -178,10 +159,8 @@ mod tests {
     #[test]
     fn copies_of_batches_of_all_sizes_are_timed() {
         for (inputs, results) in [(3, 5), (0, 5), (3, 0)] {
-            let copied =
-                Copied { operation: Operation::Encaps, keys: KeyUse::Each, inputs, results };
             for batch in [1, CHUNK, CHUNK + 1] {
-                let Statistics { median, samples, .. } = copied.time(batch, 2);
+                let Statistics { median, samples, .. } = time(inputs, results, batch, 2);
                 assert!(median > 0.0 && samples == SAMPLES);
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
 //! and, in some batches, the first ones, which grow.
+//!
 //! For each device, a batch uses one thread per slot, or one thread per chunk if there are fewer
 //! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
 //! waits for a free slot, issues copies and kernels, and waits for the results.
