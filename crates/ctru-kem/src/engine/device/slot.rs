@@ -152,8 +152,12 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
-    /// them: `staged` if `is_staged`, else the device's memory, to which [`send`](Self::send) sends
-    /// them. The batch has `whole` operations.
+    /// them: `staged` if `is_staged`, else the device's memory. Does not wait. The batch has
+    /// `whole` operations.
+    ///
+    /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller that are not staged are
+    /// added to `lent`, which the caller of this function sends before it launches kernels. Other
+    /// bytes are copied to `staged`, and sent from there unless kernels read them there.
     pub(super) fn bring<'a>(
         &self,
         (bytes, staged, to): Bringing<'a, Q>,
@@ -161,12 +165,16 @@ impl<Q: Queue> OnDevice<Q> {
         whole: usize,
         lent: &mut Vec<Upload<'a, Q::Memory>>,
     ) -> Result<&'a Q::Memory, RuntimeError> {
+        if !is_staged && bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
+            lent.push((bytes, to));
+            return Ok(to);
+        }
+        let written = Written::to_pinned(whole);
+        past_caches::copy(written, [(bytes, &mut staged.write()?[..bytes.len()])]);
         if is_staged {
-            let written = Written::to_pinned(whole);
-            past_caches::copy(written, [(bytes, &mut staged.write()?[..bytes.len()])]);
             return Ok(staged.on_device());
         }
-        self.send((bytes, staged, to), whole, lent)?;
+        self.queue.upload(staged, 0..bytes.len(), to, 0)?;
         Ok(to)
     }
 
@@ -185,27 +193,7 @@ impl<Q: Queue> OnDevice<Q> {
         Ok(to)
     }
 
-    /// Sends bytes of the caller, for a batch of `whole` operations, to the device. Does not wait.
-    ///
-    /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller are added to `lent`, which
-    /// the caller of this function sends before it launches kernels. Other bytes are copied to
-    /// `staged` and sent from there.
-    pub(super) fn send<'a>(
-        &self,
-        (bytes, staged, to): Bringing<'a, Q>,
-        whole: usize,
-        lent: &mut Vec<Upload<'a, Q::Memory>>,
-    ) -> Result<(), RuntimeError> {
-        if bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
-            lent.push((bytes, to));
-            return Ok(());
-        }
-        let written = Written::to_pinned(whole);
-        past_caches::copy(written, [(bytes, &mut staged.write()?[..bytes.len()])]);
-        self.queue.upload(staged, 0..bytes.len(), to, 0)
-    }
-
-    /// Sends the bytes that [`send`](Self::send) has added to `lent`, and calls `then`, which
+    /// Sends the bytes that [`bring`](Self::bring) has added to `lent`, and calls `then`, which
     /// launches kernels. The bytes are borrowed until both are done.
     pub(super) fn with_lent<T>(
         &self,
