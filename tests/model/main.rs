@@ -68,12 +68,14 @@ struct Stream {
     /// The numbers of operations that the driver has got, and has finished.
     issued: AtomicU64,
     finished: AtomicU64,
+    /// The number of operations before the last mark.
+    marked: AtomicU64,
 }
 
 impl Stream {
     fn new() -> Self {
-        let (issued, finished) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { counter: Counter::new(), issued, finished }
+        let [issued, finished, marked] = [(); 3].map(|()| AtomicU64::new(0));
+        Self { counter: Counter::new(), issued, finished, marked }
     }
 
     /// Gives the driver an operation, and returns its place.
@@ -90,9 +92,27 @@ impl Stream {
         self.counter.wait(wait).expect("the driver never fails");
     }
 
+    /// Sets the mark after all operations, or before the last `missing` ones.
+    fn mark(&self, missing: u64) {
+        let set = || {
+            let issued = self.issued.load(Ordering::SeqCst);
+            self.marked.fetch_max(issued.saturating_sub(missing), Ordering::SeqCst);
+            Ok::<_, ()>(())
+        };
+        self.counter.mark(set).expect("the driver never fails");
+    }
+
     /// Waits for an operation, and checks that the driver has finished it.
     fn await_operation(&self, number: u64, place: u64) {
-        if !self.counter.is_done(number) {
+        if !self.counter.is_done(number) && self.counter.is_marked(number) {
+            let wait = || {
+                let marked = self.marked.load(Ordering::SeqCst);
+                self.finished.fetch_max(marked, Ordering::SeqCst);
+                Ok::<_, ()>(())
+            };
+            self.counter.wait_for_mark(wait).expect("the driver never fails");
+            assert!(self.counter.is_done(number), "the wait was in vain");
+        } else if !self.counter.is_done(number) {
             self.synchronise();
             assert!(self.counter.is_done(number), "the next wait would be in vain");
         }
@@ -132,6 +152,37 @@ fn whoever_waits_for_an_operation_finds_it_done() {
 fn the_model_finds_operations_that_are_counted_too_early() {
     catch_unwind(|| explore(INTERRUPTIONS, || count_operations(false)))
         .expect_err("the fault is there");
+}
+
+/// Lets two threads give a stream operations, set marks, and wait for the operations. A mark is
+/// after all of them, or before the last `missing` ones.
+fn set_marks(missing: u64) {
+    // A value of loom that is dropped while loom reports a fault would end the program.
+    let stream: &Stream = leak(Stream::new());
+    let work = move || {
+        let place = stream.issue();
+        let number = stream.counter.count();
+        stream.mark(missing);
+        // An operation behind the mark.
+        let behind = stream.issue();
+        let last = stream.counter.count();
+        stream.await_operation(number, place);
+        stream.await_operation(last, behind);
+    };
+    let other = thread::spawn(work);
+    work();
+    other.join().expect("the thread's assertions hold");
+}
+
+#[test]
+fn whoever_waits_for_a_mark_finds_operations_before_it_done() {
+    assert!(explore(INTERRUPTIONS, || set_marks(0)) > 100);
+}
+
+/// Checks that the model finds a mark that is too early.
+#[test]
+fn the_model_finds_marks_before_operations() {
+    catch_unwind(|| explore(INTERRUPTIONS, || set_marks(1))).expect_err("the fault is there");
 }
 
 /// Lets three threads take two slots.
@@ -198,32 +249,46 @@ enum Fate {
 }
 
 /// Runs two batches of three chunks at the same time, on two slots. A batch has the caller's thread
-/// and another one. The first batch meets its fate.
-fn run_batches(fate: Fate) {
+/// and another one, or if `together` is 2, one thread that has two chunks under way. The first
+/// batch meets its fate.
+fn run_batches(fate: Fate, together: usize) {
     const OPERATIONS: usize = 5;
     const CHUNKS: usize = 3;
     let slots: &[Slots<u32>] = leak([Slots::new(vec![0, 0])]);
     let cancellations = leak(AtomicU64::new(0));
-    let batch = |fate| {
-        let plan = Plan { count: OPERATIONS, chunk: 2, growing: 0, first: 0 };
+    let batch = move |fate| {
+        let plan = Plan { count: OPERATIONS, chunk: 2, growing: 0, first: 0, together };
         let parts = plan.ranges();
         let deal = Arc::new(Deal::new(slots, cancellations, plan, parts));
         // How often each chunk has been worked on.
         let begun = Arc::new([const { Plain::new(0) }; CHUNKS]);
         let counted = Arc::clone(&begun);
-        let work = move |slot: &mut u32, chunk: &deal::Chunk, part: std::ops::Range<usize>| {
+        // The first chunk fails when it is issued, and others when they are finished.
+        let issue = move |slot: &mut u32, chunk: &deal::Chunk, part: std::ops::Range<usize>| {
             *slot += 1;
             assert_eq!(chunk.operations, part);
             counted[chunk.number].fetch_add(1, Ordering::Relaxed);
-            if fate == Fate::Failure(chunk.number) { Err(chunk.number) } else { Ok(()) }
+            let fails = fate == Fate::Failure(0) && chunk.number == 0;
+            if fails { Err(0) } else { Ok(chunk.number) }
         };
-        let servers = deal.servers();
-        assert_eq!(servers, [0, 0]);
-        let other = Arc::clone(&deal);
-        let others_work = work.clone();
-        let other = thread::spawn(move || other.serve(0, &others_work));
-        deal.serve(0, &work);
-        other.join().expect("the thread's assertions hold");
+        let finish = move |slot: &mut u32, chunk| {
+            *slot += 1;
+            if fate == Fate::Failure(chunk) { Err(chunk) } else { Ok(()) }
+        };
+        let mut servers = deal.servers();
+        assert_eq!(servers.len(), 2 / together);
+        servers.pop();
+        let others: Vec<_> = servers
+            .into_iter()
+            .map(|device| {
+                let (other, issue) = (Arc::clone(&deal), issue.clone());
+                thread::spawn(move || other.serve(device, &issue, &finish))
+            })
+            .collect();
+        deal.serve(0, &issue, &finish);
+        for other in others {
+            other.join().expect("the thread's assertions hold");
+        }
         let deal = Arc::try_unwrap(deal).unwrap_or_else(|_| panic!("nobody serves any more"));
         (deal.end(), begun)
     };
@@ -267,19 +332,24 @@ fn run_batches(fate: Fate) {
 
 #[test]
 fn batches_share_slots() {
-    assert!(explore(INTERRUPTIONS, || run_batches(Fate::Success)) > 100);
+    for together in [1, 2] {
+        assert!(explore(INTERRUPTIONS, move || run_batches(Fate::Success, together)) > 30);
+    }
 }
 
 #[test]
 fn a_failed_batch_says_what_is_done() {
-    for chunk in 0..3 {
-        assert!(explore(INTERRUPTIONS, move || run_batches(Fate::Failure(chunk))) > 100);
+    for (chunk, together) in [(0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)] {
+        let fate = Fate::Failure(chunk);
+        assert!(explore(INTERRUPTIONS, move || run_batches(fate, together)) > 30);
     }
 }
 
 #[test]
 fn a_cancelled_batch_says_what_is_done() {
-    assert!(explore(INTERRUPTIONS, || run_batches(Fate::Cancellation)) > 100);
+    for together in [1, 2] {
+        assert!(explore(INTERRUPTIONS, move || run_batches(Fate::Cancellation, together)) > 30);
+    }
 }
 
 /// Checks that no chunk is begun after a failure or a cancellation that the thread knows.
@@ -288,18 +358,18 @@ fn a_batch_that_has_failed_begins_no_chunk() {
     explore(None, || {
         let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
         let cancellations = leak(AtomicU64::new(0));
-        let plan = Plan { count: 3, chunk: 1, growing: 0, first: 0 };
+        let plan = Plan { count: 3, chunk: 1, growing: 0, first: 0, together: 1 };
         let deal = || Deal::new(slots, cancellations, plan, plan.ranges());
         let fail_second = |_: &mut u32, chunk: &deal::Chunk, _| {
             if chunk.number == 1 { Err("on purpose") } else { Ok(()) }
         };
         let failed = deal();
-        failed.serve(0, &fail_second);
+        failed.serve(0, &fail_second, &|_, ()| Ok(()));
         let (done, failure) = failed.end();
         assert!(done.len() == 1 && done[0] == (0..1) && failure == Some("on purpose"));
         let cancelled = deal();
         cancellations.fetch_add(1, Ordering::AcqRel);
-        cancelled.serve(0, &fail_second);
+        cancelled.serve(0, &fail_second, &|_, ()| Ok(()));
         assert!(cancelled.end() == (vec![], None));
     });
 }

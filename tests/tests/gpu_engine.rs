@@ -250,7 +250,7 @@ fn memory_of_other_code() {
     }
     let key = producer.allocate::<u8>(Set::ENCAPSULATION_KEY_BYTES).unwrap();
     let bytes = private.encapsulation_key();
-    producer.upload_from(&[(bytes.as_ref(), &key)], || Ok(())).unwrap();
+    producer.scope(|scope| producer.upload_from(scope, bytes.as_ref(), &key)).unwrap();
     let seeds = producer.allocate::<u8>(COUNT * 32).unwrap();
     let ciphertexts = producer.allocate::<u8>(COUNT * Set::CIPHERTEXT_BYTES).unwrap();
     let secrets = producer.allocate::<u8>(COUNT * 32).unwrap();
@@ -270,7 +270,7 @@ fn memory_of_other_code() {
     engine.resident(&after).encapsulate(keys, given, &to, &made).unwrap();
 
     let mut results = vec![0; COUNT * 32];
-    producer.download_to(&mut [(&secrets, &mut results)]).unwrap();
+    producer.scope(|scope| producer.download_to(scope, &secrets, &mut results)).unwrap();
     for i in [0, 1, COUNT / 2, COUNT - 1] {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&i.to_le_bytes());

@@ -5,6 +5,7 @@
 //! emulated threads; see [`emulator`].
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::Range;
 use core::time::Duration;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
-use crate::queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};
+use crate::queue::{Device, Launch, MemoryInfo, Order, Queue};
 use crate::registered::{self, Registered};
 use crate::taken::{Taken, TakenRanges};
 
@@ -296,6 +297,12 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
     }
 }
 
+/// The scope of copies of memory that is borrowed for `'env`. On this device, every copy is done
+/// when its call returns.
+// No lifetime stands for another one, so that the emulator accepts the programs that a GPU accepts.
+#[derive(Debug)]
+pub struct EmulatedScope<'env>(PhantomData<fn(&'env ()) -> &'env ()>);
+
 /// Host memory of an [`EmulatedQueue`] that several threads fill and read at the same time.
 pub struct EmulatedShared<T: Plain> {
     pinned: Mutex<EmulatedPinned<T>>,
@@ -425,6 +432,7 @@ impl Queue for EmulatedQueue {
     type Memory = EmulatedMemory;
     type Pinned<T: Plain> = EmulatedPinned<T>;
     type Shared<T: Plain> = EmulatedShared<T>;
+    type Scope<'env> = EmulatedScope<'env>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, EmulatedMemory>, RuntimeError> {
         let State { total, used, .. } = &*self.device.0;
@@ -513,31 +521,36 @@ impl Queue for EmulatedQueue {
         self.device.0.registered.contains(&registered::addresses(memory))
     }
 
-    fn upload_from<T>(
+    fn scope<'env, T>(
         &self,
-        copies: &[Upload<'_, EmulatedMemory>],
-        then: impl FnOnce() -> Result<T, RuntimeError>,
+        work: impl FnOnce(&EmulatedScope<'env>) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        for (from, to) in copies {
-            self.check_owner(to)?;
-            arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
-        }
-        for (from, to) in copies {
-            self.device.0.work()?;
-            lock(&to.content)[..from.len()].copy_from_slice(from);
-        }
-        then()
+        work(&EmulatedScope(PhantomData))
     }
 
-    fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Result<(), RuntimeError> {
-        for (from, to) in &*copies {
-            self.check_owner(from)?;
-            arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
-        }
-        for (from, to) in copies {
-            self.device.0.work()?;
-            to.copy_from_slice(&lock(&from.content)[..to.len()]);
-        }
+    fn upload_from<'env>(
+        &self,
+        _: &EmulatedScope<'env>,
+        from: &'env [u8],
+        to: &Buffer<u8, EmulatedMemory>,
+    ) -> Result<(), RuntimeError> {
+        self.check_owner(to)?;
+        arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
+        self.device.0.work()?;
+        lock(&to.content)[..from.len()].copy_from_slice(from);
+        Ok(())
+    }
+
+    fn download_to<'env>(
+        &self,
+        _: &EmulatedScope<'env>,
+        from: &Buffer<u8, EmulatedMemory>,
+        to: &'env mut [u8],
+    ) -> Result<(), RuntimeError> {
+        self.check_owner(from)?;
+        arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
+        self.device.0.work()?;
+        to.copy_from_slice(&lock(&from.content)[..to.len()]);
         Ok(())
     }
 

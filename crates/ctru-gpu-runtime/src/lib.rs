@@ -39,9 +39,9 @@
 //!   order the operations of different queues. Several queues may read the same memory.
 //! - Copies that may continue after the call take pinned host memory; the types enforce this.
 //!   [`HostMemory::read`] and [`HostMemory::write`] wait for the operations on the memory. Copies
-//!   of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) are done when the
-//!   call returns. They are as fast as copies of pinned memory if the caller's memory is pinned in
-//!   place ([`Device::register`]).
+//!   of the caller's own memory ([`Queue::upload_from`], [`Queue::download_to`]) belong to a
+//!   [scope](Queue::scope), at whose end they are done. They are as fast as copies of pinned memory
+//!   if the caller's memory is pinned in place ([`Device::register`]).
 //! - [`SharedMemory`] is pinned host memory that several threads fill for one launch.
 //! - All memory of [`Buffer`], [`HostMemory`] and [`SharedMemory`] is overwritten with zeros before
 //!   it is freed.
@@ -67,4 +67,4 @@ pub mod emulated;
 
 pub use error::RuntimeError;
 pub use memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
-pub use queue::{Device, Download, Launch, MemoryInfo, Order, Queue, Upload};
+pub use queue::{Device, Launch, MemoryInfo, Order, Queue};

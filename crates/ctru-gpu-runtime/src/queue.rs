@@ -18,12 +18,6 @@ pub struct MemoryInfo {
     pub total: usize,
 }
 
-/// A copy to a device. It copies all bytes of the slice to the beginning of the array.
-pub type Upload<'a, M> = (&'a [u8], &'a Buffer<u8, M>);
-
-/// A copy from a device. It fills the slice from the beginning of the array.
-pub type Download<'a, M> = (&'a Buffer<u8, M>, &'a mut [u8]);
-
 /// One of the launches that [`Queue::launch_all`] issues together.
 #[derive(Debug)]
 pub struct Launch<'a, M> {
@@ -111,6 +105,8 @@ pub trait Queue: Debug + Send + Sync {
     type Pinned<T: Plain>: HostMemory<T, Device = Self::Memory>;
     /// The type of host memory that several threads fill.
     type Shared<T: Plain>: SharedMemory<T, Device = Self::Memory>;
+    /// The type of a scope, in which copies use memory that is borrowed for `'env`.
+    type Scope<'env>: Debug;
 
     /// Allocates memory for `len` elements on the device. Its initial content is undefined.
     ///
@@ -161,28 +157,56 @@ pub trait Queue: Debug + Send + Sync {
     /// false if `memory` is empty.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
-    /// Issues copies of bytes of the host to the device, and calls `then`, which issues the
-    /// operations on these bytes. Waits for the copies and for all operations before them, and
-    /// returns the result of `then`. If a copy is refused, `then` is not called.
+    /// Calls `work`, in which [`upload_from`](Self::upload_from) and
+    /// [`download_to`](Self::download_to) issue copies of memory that the host has borrowed, on
+    /// this queue and others. Waits for these copies, and for all operations before them on the
+    /// same queues, and returns the result of `work`.
+    ///
+    /// # Errors
+    /// Those of `work`, and those of the operations for which it waits.
+    fn scope<'env, T>(
+        &self,
+        work: impl FnOnce(&Self::Scope<'env>) -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError>;
+
+    /// Copies all bytes of `from` to the beginning of `to`. The copy is done at the end of the
+    /// [scope](Self::scope).
     ///
     /// Copies from [registered](Device::register) memory are fast, because the driver copies other
     /// memory through its own buffer.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload), those of earlier operations, and those of `then`.
-    fn upload_from<T>(
+    /// Those of [`upload`](Self::upload).
+    fn upload_from<'env>(
         &self,
-        copies: &[Upload<'_, Self::Memory>],
-        then: impl FnOnce() -> Result<T, RuntimeError>,
-    ) -> Result<T, RuntimeError>;
+        scope: &Self::Scope<'env>,
+        from: &'env [u8],
+        to: &Buffer<u8, Self::Memory>,
+    ) -> Result<(), RuntimeError>;
 
-    /// Copies device memory to the host. Waits for these copies and for all operations before them.
-    /// Copies to [registered](Device::register) memory are fast. After an error, the content of the
-    /// slices is unspecified.
+    /// Fills `to` from the beginning of `from`. The copy is done at the end of the
+    /// [scope](Self::scope). If that fails, the content of `to` is unspecified. Copies to
+    /// [registered](Device::register) memory are fast.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload), and those of earlier operations.
-    fn download_to(&self, copies: &mut [Download<'_, Self::Memory>]) -> Result<(), RuntimeError>;
+    /// Those of [`upload`](Self::upload).
+    fn download_to<'env>(
+        &self,
+        scope: &Self::Scope<'env>,
+        from: &Buffer<u8, Self::Memory>,
+        to: &'env mut [u8],
+    ) -> Result<(), RuntimeError>;
+
+    /// Lets the host wait for the operations that have been issued so far, without waiting for
+    /// later ones: [`HostMemory::read`] then waits until those that use the memory are done. It
+    /// changes no result. A device to which it makes no difference, as this implementation, does
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the operation cannot be issued.
+    fn mark(&self) -> Result<(), RuntimeError> {
+        Ok(())
+    }
 
     /// Returns a part of device memory as elements of type `T`, for example some rows of an array.
     /// `bytes` counts from the beginning of `memory`.

@@ -326,17 +326,17 @@ fn events_measure_and_order() {
     assert_eq!(start.elapsed_since(&end).unwrap(), Duration::ZERO);
 }
 
-/// Checks that copies of the caller's memory are done when the call returns, even if the driver
+/// Checks that copies of the caller's memory are done when their scope ends, even if the driver
 /// delays them.
 #[test]
-fn copies_end_with_their_calls() {
+fn copies_end_with_their_scopes() {
     let Some(device) = gpu(&common::MODULE) else { return };
     let queue = device.unwrap().queue().unwrap();
     let buffer = queue.allocate::<u8>(4).unwrap();
     let mut bytes = [1, 2, 3, 4];
-    queue.upload_from(&[(&bytes, &buffer)], || Ok(())).unwrap();
+    queue.scope(|scope| queue.upload_from(scope, &bytes, &buffer)).unwrap();
     bytes.fill(0);
-    queue.download_to(&mut [(&buffer, &mut bytes)]).unwrap();
+    queue.scope(|scope| queue.download_to(scope, &buffer, &mut bytes)).unwrap();
     assert_eq!(bytes, [1, 2, 3, 4]);
 }
 
@@ -362,9 +362,9 @@ fn memory_and_streams_of_other_code() {
     other.settle();
     drop((lent, stream));
     let mut back = [0; 300];
-    other.download_to(&mut [(&copy, &mut back)]).unwrap();
+    other.scope(|scope| other.download_to(scope, &copy, &mut back)).unwrap();
     assert_eq!(back[..255], [9; 255]);
-    owner.download_to(&mut [(&memory, &mut back[..256])]).unwrap();
+    owner.scope(|scope| owner.download_to(scope, &memory, &mut back[..256])).unwrap();
     assert_eq!(back[..256], [9; 256]);
 
     // Elements at multiples of their size by their address, not by their place in the slice.
@@ -387,7 +387,7 @@ fn all_of_it_on_a_fake_driver() {
 #[test]
 #[cfg(target_os = "linux")]
 fn copies_are_waited_for_in_the_context_that_issued_them() {
-    let tests = ["--exact", "copies_end_with_their_calls"];
+    let tests = ["--exact", "copies_end_with_their_scopes"];
     pass_on_a_fake_driver(&tests, "refuses-contexts", "1 passed");
 }
 
@@ -397,7 +397,7 @@ fn copies_are_waited_for_in_the_context_that_issued_them() {
 fn the_process_ends_where_copies_cannot_be_waited_for() {
     use std::os::unix::process::ExitStatusExt;
 
-    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "captures")
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_scopes"], "captures")
     else {
         return;
     };
@@ -410,7 +410,7 @@ fn the_process_ends_where_copies_cannot_be_waited_for() {
 #[test]
 #[cfg(target_os = "linux")]
 fn calls_return_where_operations_went_wrong() {
-    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_calls"], "fails") else {
+    let Some(run) = on_a_fake_driver(&["--exact", "copies_end_with_their_scopes"], "fails") else {
         return;
     };
     let output = String::from_utf8_lossy(&run.stdout);

@@ -122,7 +122,8 @@ fn a_join_without_operations_joins_nothing() {
     let after = |joined| {
         let [from, through, to] = [7, 0, 0].map(|number| {
             let bytes = queue.allocate::<u8>(4).unwrap();
-            queue.upload_from(&[(&[number; 4], &bytes)], || Ok(())).unwrap();
+            let number = [number; 4];
+            queue.scope(|scope| queue.upload_from(scope, &number, &bytes)).unwrap();
             bytes
         });
         let unused = queue.allocate::<u8>(1).unwrap();
@@ -138,7 +139,7 @@ fn a_join_without_operations_joins_nothing() {
         ];
         queue.launch_all(&launches).unwrap();
         let mut number = [0];
-        queue.download_to(&mut [(&to, &mut number)]).unwrap();
+        queue.scope(|scope| queue.download_to(scope, &to, &mut number)).unwrap();
         number[0]
     };
     assert_eq!((after(1), after(0)), (7, 0));

@@ -126,7 +126,7 @@ impl Gpu {
             }
             Part::Host(key) => {
                 let copy = self.key_memory(key.len()).map_err(EngineError::from)?;
-                let uploaded = self.queue.upload_from(&[(key, &copy)], || Ok(()));
+                let uploaded = self.queue.scope(|scope| self.queue.upload_from(scope, key, &copy));
                 let result = uploaded.map_err(|error| EngineError::from(error).into());
                 let result = result.and_then(|()| compute(&copy));
                 // Memory that cannot be wiped is dropped, which tries it again.

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter};
-use ctru_gpu_runtime::{
-    Buffer, Device, Download, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice, Upload,
-};
+use ctru_gpu_runtime::{Buffer, Device, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice};
 
 /// A device that counts launches and copies and passes them on. An engine on it must have one slot.
 #[derive(Clone, Debug)]
@@ -154,6 +152,7 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
     type Memory = Q::Memory;
     type Pinned<T: Plain> = Q::Pinned<T>;
     type Shared<T: Plain> = Q::Shared<T>;
+    type Scope<'env> = Q::Scope<'env>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, Q::Memory>, RuntimeError> {
         self.queue.allocate(len)
@@ -197,20 +196,39 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         self.queue.is_registered(memory)
     }
 
-    fn upload_from<T>(
+    fn scope<'env, T>(
         &self,
-        copies: &[Upload<'_, Q::Memory>],
-        then: impl FnOnce() -> Result<T, RuntimeError>,
+        work: impl FnOnce(&Q::Scope<'env>) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        let makes_copies = self.uploads(copies.iter().map(|(from, _)| from.len()).sum());
-        self.queue.upload_from(if makes_copies { copies } else { &[] }, then)
+        self.queue.scope(work)
     }
 
-    fn download_to(&self, copies: &mut [Download<'_, Q::Memory>]) -> Result<(), RuntimeError> {
-        if self.downloads(copies.iter().map(|(_, to)| to.len()).sum())? {
-            self.queue.download_to(copies)?;
+    fn upload_from<'env>(
+        &self,
+        scope: &Q::Scope<'env>,
+        from: &'env [u8],
+        to: &Buffer<u8, Q::Memory>,
+    ) -> Result<(), RuntimeError> {
+        if self.uploads(from.len()) {
+            self.queue.upload_from(scope, from, to)?;
         }
         Ok(())
+    }
+
+    fn download_to<'env>(
+        &self,
+        scope: &Q::Scope<'env>,
+        from: &Buffer<u8, Q::Memory>,
+        to: &'env mut [u8],
+    ) -> Result<(), RuntimeError> {
+        if self.downloads(to.len())? {
+            self.queue.download_to(scope, from, to)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&self) -> Result<(), RuntimeError> {
+        self.queue.mark()
     }
 
     fn slice<'a, T: Plain>(

@@ -219,7 +219,7 @@ pub(super) struct Uses(Mutex<Vec<(Arc<Stream>, u64)>>);
 
 impl Uses {
     /// Records that the operation with this number of `stream` uses the memory.
-    fn record(&self, stream: &Arc<Stream>, operation: u64) {
+    pub(super) fn record(&self, stream: &Arc<Stream>, operation: u64) {
         let mut uses = self.lock();
         match uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, stream)) {
             Some((_, last)) => *last = operation.max(*last),
@@ -237,6 +237,11 @@ impl Uses {
             let operation = stream.count();
             pieces.for_each(|piece| piece.record(stream, operation));
         }
+    }
+
+    /// Returns what has been recorded, and forgets it.
+    pub(super) fn take(&self) -> Vec<(Arc<Stream>, u64)> {
+        core::mem::take(&mut *self.lock())
     }
 
     /// Waits for all recorded operations.

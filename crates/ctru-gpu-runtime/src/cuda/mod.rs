@@ -16,6 +16,7 @@
 //!
 //! - `queue`: `CudaQueue`, and the traits [`Device`](crate::Device) and [`Queue`](crate::Queue)
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
+//! - `scope`: the copies for which a call waits because they use borrowed memory
 //! - `stream`: a CUDA stream that tracks which operations are done; events
 //! - `graph`: several launches that one call issues
 //! - `counter`: the numbers of a stream's operations
@@ -29,6 +30,7 @@ mod graph;
 mod memory;
 mod ptx;
 mod queue;
+mod scope;
 mod stream;
 
 // The module `counter` takes what threads share from here.
@@ -37,4 +39,5 @@ use std::sync;
 pub use device::{CudaDevice, DeviceInfo, KernelResources, cuda_version, devices};
 pub use memory::{CudaMemory, CudaPinned, CudaRegistration, CudaShared};
 pub use queue::CudaQueue;
+pub use scope::CudaScope;
 pub use stream::CudaEvent;

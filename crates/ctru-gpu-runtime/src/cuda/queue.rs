@@ -8,15 +8,16 @@ use std::sync::{Arc, PoisonError};
 use ctru_simt::descriptor::{Batch, Kernel};
 use cust::sys::CUdeviceptr;
 
-use super::device::{CudaDevice, Current};
+use super::device::CudaDevice;
 use super::driver;
 use super::graph::Described;
 use super::memory::{CudaMemory, CudaPinned, CudaRegistration, CudaShared, Uses};
+use super::scope::CudaScope;
 use super::stream::{CudaEvent, Stream};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
-use crate::queue::{Device, Download, Launch, MemoryInfo, Queue, Upload};
+use crate::queue::{Device, Launch, MemoryInfo, Queue};
 
 impl Device for CudaDevice {
     type Queue = CudaQueue;
@@ -128,26 +129,6 @@ impl CudaQueue {
         }))
     }
 
-    /// Issues copies of memory that the caller has lent for this call, calls `then`, and waits for
-    /// the copies.
-    fn lend<C, T>(
-        &self,
-        mut copies: impl Iterator<Item = C>,
-        issue: impl FnMut(C) -> Result<(), RuntimeError>,
-        then: impl FnOnce() -> Result<T, RuntimeError>,
-    ) -> Result<T, RuntimeError> {
-        let current = self.0.device.enter()?;
-        // Even after an error or a panic, the copies that have been issued must end before the
-        // borrow ends. The context stays current until then, so that waiting cannot fail to enter
-        // it.
-        let mut lent = Lent { stream: &self.0, current: &current, last: u64::MAX };
-        let issued = copies.try_for_each(issue);
-        lent.last = self.0.count();
-        let result = issued.and_then(|()| then());
-        let done = lent.wait();
-        result.and_then(|result| done.map(|()| result))
-    }
-
     /// Records that the operation that was issued last uses this memory, as far as it is memory of
     /// the host.
     fn count_use(&self, memory: &[&CudaMemory]) {
@@ -169,33 +150,6 @@ impl CudaQueue {
     }
 }
 
-/// Copies of memory that a caller has lent. Dropping this value waits for them.
-struct Lent<'a> {
-    stream: &'a Stream,
-    current: &'a Current,
-    /// The number of the last copy, or the largest number while copies are being issued.
-    last: u64,
-}
-
-impl Lent<'_> {
-    /// Waits for the copies.
-    fn wait(&self) -> Result<(), RuntimeError> {
-        let done = self.stream.wait_in(self.current, self.last);
-        if done.as_ref().is_err_and(driver::did_not_wait) {
-            // The GPU may still read or write the caller's memory, and the caller may free it as
-            // soon as this call returns. Only an abort prevents such an access.
-            std::process::abort();
-        }
-        done
-    }
-}
-
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        let _ = self.wait();
-    }
-}
-
 impl fmt::Debug for CudaQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaQueue({:?})", self.0.device)
@@ -206,6 +160,7 @@ impl Queue for CudaQueue {
     type Memory = CudaMemory;
     type Pinned<T: Plain> = CudaPinned<T>;
     type Shared<T: Plain> = CudaShared<T>;
+    type Scope<'env> = CudaScope<'env>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Buffer<T, CudaMemory>, RuntimeError> {
         CudaMemory::allocate::<T>(self.0.device, len).map(Buffer::new)
@@ -286,48 +241,60 @@ impl Queue for CudaQueue {
         CudaRegistration::covers(memory)
     }
 
-    fn upload_from<T>(
+    fn scope<'env, T>(
         &self,
-        copies: &[Upload<'_, CudaMemory>],
-        then: impl FnOnce() -> Result<T, RuntimeError>,
+        work: impl FnOnce(&CudaScope<'env>) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        for (from, to) in copies {
-            self.check_device(to)?;
-            arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
-        }
-        let issue = |(from, to): &Upload<'_, CudaMemory>| {
-            // SAFETY: the bytes exist on both sides, and `from` is borrowed until the copy is done,
-            // because this call waits for it.
-            unsafe {
-                driver::cuMemcpyHtoDAsync_v2(
-                    to.pointer,
-                    from.as_ptr().cast(),
-                    from.len(),
-                    self.0.raw,
-                )
-            }
-        };
-        self.lend(copies.iter().filter(|(from, _)| !from.is_empty()), issue, then)
+        let scope = CudaScope::new(self.0.device)?;
+        let result = work(&scope);
+        let done = scope.wait();
+        result.and_then(|result| done.map(|()| result))
     }
 
-    fn download_to(&self, copies: &mut [Download<'_, CudaMemory>]) -> Result<(), RuntimeError> {
-        for (from, to) in &*copies {
-            self.check_device(from)?;
-            arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
+    fn upload_from<'env>(
+        &self,
+        scope: &CudaScope<'env>,
+        from: &'env [u8],
+        to: &Buffer<u8, CudaMemory>,
+    ) -> Result<(), RuntimeError> {
+        self.check_device(to)?;
+        arguments::check_copy(&(0..from.len()), from.len(), 0, to.len())?;
+        if from.is_empty() {
+            return Ok(());
         }
-        let issue = |(from, to): &mut Download<'_, CudaMemory>| {
-            // SAFETY: the bytes exist on both sides, and `to` is borrowed until the copy is done,
-            // because this call waits for it.
-            unsafe {
-                driver::cuMemcpyDtoHAsync_v2(
-                    to.as_mut_ptr().cast(),
-                    from.pointer,
-                    to.len(),
-                    self.0.raw,
-                )
-            }
+        let _current = self.0.device.enter()?;
+        // SAFETY: the bytes exist on both sides. `from` is borrowed until the scope ends, which
+        // waits for the copy that is recorded below. Dropping `to` waits for the device.
+        let issued = unsafe {
+            driver::cuMemcpyHtoDAsync_v2(to.pointer, from.as_ptr().cast(), from.len(), self.0.raw)
         };
-        self.lend(copies.iter_mut().filter(|(_, to)| !to.is_empty()), issue, || Ok(()))
+        scope.record(&self.0);
+        issued
+    }
+
+    fn download_to<'env>(
+        &self,
+        scope: &CudaScope<'env>,
+        from: &Buffer<u8, CudaMemory>,
+        to: &'env mut [u8],
+    ) -> Result<(), RuntimeError> {
+        self.check_device(from)?;
+        arguments::check_copy(&(0..to.len()), from.len(), 0, to.len())?;
+        if to.is_empty() {
+            return Ok(());
+        }
+        let _current = self.0.device.enter()?;
+        // SAFETY: the bytes exist on both sides. `to` is borrowed until the scope ends, which waits
+        // for the copy that is recorded below. Dropping `from` waits for the device.
+        let issued = unsafe {
+            driver::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from.pointer, to.len(), self.0.raw)
+        };
+        scope.record(&self.0);
+        issued
+    }
+
+    fn mark(&self) -> Result<(), RuntimeError> {
+        self.0.mark()
     }
 
     fn slice<'a, T: Plain>(

@@ -33,6 +33,8 @@ pub(super) struct Stream {
     /// created only once, because threads that create and destroy events block one another in the
     /// driver.
     followed: CudaEvent,
+    /// The event of the last [mark](Self::mark).
+    marked: CudaEvent,
     counter: Counter,
     /// Launches that have been issued together, which may be issued together again.
     pub(super) graphs: Mutex<Graphs>,
@@ -55,7 +57,7 @@ fn priority(first: i32, last: i32, rank: usize) -> i32 {
 impl Stream {
     /// Creates a stream of this rank; see [`Device::ranked_queue`](crate::Device::ranked_queue).
     pub(super) fn new(device: CudaDevice, rank: usize) -> Result<Self, RuntimeError> {
-        let followed = CudaEvent::new(device, UNTIMED)?;
+        let events = Self::events(device)?;
         let _current = device.enter()?;
         let (mut last, mut first) = (0, 0);
         // SAFETY: both numbers may be written, and a device is current.
@@ -64,7 +66,12 @@ impl Stream {
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current, and the priority is in its range.
         unsafe { driver::cuStreamCreateWithPriority(&raw mut raw, NON_BLOCKING, priority) }?;
-        Ok(Self::from_parts(device, raw, false, followed))
+        Ok(Self::from_parts(device, raw, false, events))
+    }
+
+    /// Creates the events of a stream.
+    fn events(device: CudaDevice) -> Result<[CudaEvent; 2], RuntimeError> {
+        Ok([CudaEvent::new(device, UNTIMED)?, CudaEvent::new(device, UNTIMED)?])
     }
 
     /// Wraps a stream that other code owns.
@@ -73,12 +80,17 @@ impl Stream {
     /// `raw` is a stream of the device's primary context, or the driver's handle of its default
     /// streams. It exists as long as this value.
     pub(super) unsafe fn lent(device: CudaDevice, raw: CUstream) -> Result<Self, RuntimeError> {
-        Ok(Self::from_parts(device, raw, true, CudaEvent::new(device, UNTIMED)?))
+        Ok(Self::from_parts(device, raw, true, Self::events(device)?))
     }
 
-    fn from_parts(device: CudaDevice, raw: CUstream, is_lent: bool, followed: CudaEvent) -> Self {
+    fn from_parts(
+        device: CudaDevice,
+        raw: CUstream,
+        is_lent: bool,
+        [followed, marked]: [CudaEvent; 2],
+    ) -> Self {
         let (counter, graphs) = (Counter::new(), Mutex::default());
-        Self { device, raw, is_lent, followed, counter, graphs }
+        Self { device, raw, is_lent, followed, marked, counter, graphs }
     }
 
     /// Makes all later operations wait for an event.
@@ -109,9 +121,22 @@ impl Stream {
         self.counter.count()
     }
 
+    /// Sets a mark after all operations issued so far. [`wait`](Self::wait) does not wait for
+    /// operations behind the last mark if those before it suffice.
+    pub(super) fn mark(&self) -> Result<(), RuntimeError> {
+        // If another thread sets a mark at the same time, both marks are where the later one is.
+        self.counter.mark(|| self.marked.record(self))
+    }
+
     /// Waits for the operations up to number `operation`, unless they are known to be done.
     pub(super) fn wait(&self, operation: u64) -> Result<(), RuntimeError> {
-        if self.counter.is_done(operation) { Ok(()) } else { self.synchronise() }
+        if self.counter.is_done(operation) {
+            Ok(())
+        } else if self.counter.is_marked(operation) {
+            self.counter.wait_for_mark(|| self.marked.synchronise())
+        } else {
+            self.synchronise()
+        }
     }
 
     /// Does the same as [`wait`](Self::wait). The caller has made the device current.

@@ -160,33 +160,48 @@ fn zero_copy<D: Device>(device: &D) -> Done {
     assert_eq!(format!("{registered:?}"), "PinnedVec(131072 elements)");
 
     let (short, long) = (queue.allocate::<u8>(100)?, queue.allocate::<u8>(BYTES)?);
-    let copies = [(&registered[50..150], &short), (&registered[..], &long), (&[][..], &short)];
-    assert_eq!(queue.upload_from(&copies, || Ok("the result of `then`"))?, "the result of `then`");
+    let result = queue.scope(|scope| {
+        queue.upload_from(scope, &registered[50..150], &short)?;
+        queue.upload_from(scope, &registered, &long)?;
+        queue.upload_from(scope, &[], &short)?;
+        Ok("the result of `work`")
+    });
+    assert_eq!(result?, "the result of `work`");
     registered.fill(0);
     let (first, others) = registered.split_at_mut(100);
-    queue.download_to(&mut [(&short, first), (&long, others), (&short, &mut [])])?;
+    queue.scope(|scope| {
+        queue.download_to(scope, &short, first)?;
+        queue.download_to(scope, &long, others)?;
+        queue.download_to(scope, &short, &mut [])
+    })?;
     assert!(first == &content[50..150] && others == &content[..BYTES - 100]);
-    let mut back = vec![0; BYTES];
-    // Operations of `then` follow the copies.
-    queue.upload_from(&[(&content[BYTES - 30..], &long)], || {
-        queue.download_to(&mut [(&long, &mut back)])
+    // Copies of several queues, in the order of the calls on each of them.
+    let other = device.queue()?;
+    let theirs = other.allocate::<u8>(BYTES)?;
+    let (mut back, mut of_other) = (vec![0; BYTES], vec![0; BYTES]);
+    queue.scope(|scope| {
+        other.upload_from(scope, &content, &theirs)?;
+        queue.upload_from(scope, &content[BYTES - 30..], &long)?;
+        queue.download_to(scope, &long, &mut back)?;
+        other.download_to(scope, &theirs, &mut of_other)
     })?;
     assert!(back[..30] == content[BYTES - 30..] && back[30..] == content[30..]);
+    assert!(of_other == content);
 
     let too_long = Err(RuntimeError::Range { start: 0, end: 101, len: 100 });
-    let copies = [(&[0; 5][..], &short), (&content[..101], &short)];
-    let mut is_called = false;
-    let refused = queue.upload_from(&copies, || {
-        is_called = true;
-        Ok(())
-    });
-    assert!(refused == too_long && !is_called);
-    assert_eq!(queue.download_to(&mut [(&short, &mut back[..101])]), too_long);
+    let mut refused = vec![1; 101];
+    assert_eq!(queue.scope(|scope| queue.upload_from(scope, &content[..101], &short)), too_long);
+    assert_eq!(queue.scope(|scope| queue.download_to(scope, &short, &mut refused)), too_long);
+    assert_eq!(refused, [1; 101]);
     // The refused calls have copied nothing.
-    queue.download_to(&mut [(&short, &mut back[..100])])?;
+    queue.scope(|scope| queue.download_to(scope, &short, &mut back[..100]))?;
     assert!(back[..100] == content[50..150]);
     let failed: Done = Err(RuntimeError::OutOfHostMemory { requested: 1 });
-    assert_eq!(queue.upload_from(&[(&content[..5], &short)], || failed.clone()), failed);
+    let result = queue.scope(|scope| {
+        queue.upload_from(scope, &content[..5], &short)?;
+        failed.clone()
+    });
+    assert_eq!(result, failed);
     let content = registered.into_vec();
     assert!(!queue.is_registered(&content));
     Ok(())
@@ -402,7 +417,10 @@ fn slices<D: Device>(device: &D) -> Done {
     let content: Vec<u8> = (0..N * 4).map(|i| (i * 7) as u8).collect();
     let (keys, output) = (queue.allocate::<u8>(content.len())?, queue.allocate::<u8>(N * 8 + 1)?);
     let mut back = vec![0xee; output.len()];
-    queue.upload_from(&[(&content, &keys), (&back, &output)], || Ok(()))?;
+    queue.scope(|scope| {
+        queue.upload_from(scope, &content, &keys)?;
+        queue.upload_from(scope, &back, &output)
+    })?;
     // Row 1 of the keys goes to the second half of the output, through a slice of a slice.
     let row = queue.slice::<u16>(&keys, N * 2..N * 4)?;
     let words = queue.slice::<u64>(&output, N * 4..N * 8)?;
@@ -415,7 +433,7 @@ fn slices<D: Device>(device: &D) -> Done {
         (queue.slice::<u8>(&to, N * 4 - 3..N * 4)?, queue.slice::<u8>(&output, 1..9)?);
     queue.copy(&end, &start)?;
     queue.wipe(&*queue.slice::<u8>(&output, 6..7)?)?;
-    queue.download_to(&mut [(&output, &mut back)])?;
+    queue.scope(|scope| queue.download_to(scope, &output, &mut back))?;
     let key = |i: usize| u16::from_le_bytes([content[2 * (N + i)], content[2 * (N + i) + 1]]);
     for (i, value) in back[N * 4..N * 8].chunks(4).enumerate() {
         let expected = u32::from(key(N - 1 - i)) + i as u32;

@@ -75,12 +75,22 @@ fn work() -> Result<(), RuntimeError> {
     assert_eq!(output.read()?, expected);
 
     let mut registered = device.register(vec![5; 2 * N])?;
-    queue.upload_from(&[(&registered, &queue.allocate::<u8>(2 * N)?)], || Ok(()))?;
-    let bytes = queue.allocate::<u8>(2 * N)?;
-    queue.upload_from(&[(&[7; N], &bytes), (&registered[..N], &bytes)], || {
+    let (bytes, ours) = (queue.allocate::<u8>(2 * N)?, other.allocate::<u8>(2 * N)?);
+    let sevens = [7; N];
+    queue.scope(|scope| {
+        queue.upload_from(scope, &registered, &bytes)?;
+        queue.upload_from(scope, &sevens, &bytes)?;
+        queue.upload_from(scope, &registered[..N], &bytes)?;
+        other.upload_from(scope, &registered, &ours)?;
         queue.wipe(&*queue.slice::<u8>(&bytes, 0..1)?)
     })?;
-    queue.download_to(&mut [(&bytes, &mut registered[..N])])?;
+    queue.launch(&kernel, &[keys.on_device(), output.on_device()], Batch::each(1))?;
+    queue.mark()?;
+    queue.scope(|scope| {
+        queue.download_to(scope, &bytes, &mut registered[..N])?;
+        assert_eq!(output.read()?, expected);
+        Ok(())
+    })?;
     assert!(registered[0] == 0 && registered[1..] == [5; 2 * N - 1]);
     other.synchronise()
 }

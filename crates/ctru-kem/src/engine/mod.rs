@@ -100,7 +100,7 @@ pub enum EngineError {
         ///
         /// All other outputs are unchanged, with one exception: an operation that was under way on
         /// slices in [pinned](Engine::pin) memory may have written a part of its ciphertext, and
-        /// its keys may have been replaced by placeholders.
+        /// its keys and its shared secret may have been replaced by placeholders.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The batch was cancelled.

@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_runtime::emulated::{
-    EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue, EmulatedShared,
+    EmulatedDevice, EmulatedMemory, EmulatedPinned, EmulatedQueue, EmulatedScope, EmulatedShared,
 };
 use ctru_gpu_runtime::{
-    Buffer, Device, Download, HostMemory, Launch, MemoryInfo, PinnedVec, Plain, Queue,
-    RuntimeError, SharedMemory, Slice, Upload,
+    Buffer, Device, HostMemory, Launch, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError,
+    SharedMemory, Slice,
 };
 
 type Memory<T> = Buffer<T, EmulatedMemory>;
@@ -249,6 +249,7 @@ impl Queue for FailingQueue {
     type Memory = EmulatedMemory;
     type Pinned<T: Plain> = FailingPinned<T>;
     type Shared<T: Plain> = FailingShared<T>;
+    type Scope<'env> = EmulatedScope<'env>;
 
     fn allocate<T: Plain>(&self, len: usize) -> Result<Memory<T>, RuntimeError> {
         self.state.call()?;
@@ -291,18 +292,36 @@ impl Queue for FailingQueue {
         self.queue.is_registered(memory)
     }
 
-    fn upload_from<T>(
+    fn scope<'env, T>(
         &self,
-        copies: &[Upload<'_, EmulatedMemory>],
-        then: impl FnOnce() -> Result<T, RuntimeError>,
+        work: impl FnOnce(&EmulatedScope<'env>) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        self.state.call()?;
-        self.queue.upload_from(copies, || self.given(then()))
+        self.waited_for(self.queue.scope(work))
     }
 
-    fn download_to(&self, copies: &mut [Download<'_, EmulatedMemory>]) -> Done {
+    fn upload_from<'env>(
+        &self,
+        scope: &EmulatedScope<'env>,
+        from: &'env [u8],
+        to: &Memory<u8>,
+    ) -> Done {
         self.state.call()?;
-        self.waited_for(self.queue.download_to(copies))
+        self.given(self.queue.upload_from(scope, from, to))
+    }
+
+    fn download_to<'env>(
+        &self,
+        scope: &EmulatedScope<'env>,
+        from: &Memory<u8>,
+        to: &'env mut [u8],
+    ) -> Done {
+        self.state.call()?;
+        self.given(self.queue.download_to(scope, from, to))
+    }
+
+    fn mark(&self) -> Done {
+        self.state.call()?;
+        self.queue.mark()
     }
 
     fn slice<'a, T: Plain>(

@@ -3,9 +3,11 @@
 //! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
 //! and, in some batches, the first ones, which grow.
 //!
-//! For each device, a batch uses one thread per slot, or one thread per chunk if there are fewer
-//! chunks. One of all these threads is the caller's. A thread takes one chunk after the other: it
-//! waits for a free slot, issues copies and kernels, and waits for the results.
+//! If the host copies keys or ciphertexts, or generates keys, a batch uses one thread per slot of
+//! each device, or one thread per chunk if there are fewer chunks. A thread takes one chunk after
+//! the other: it waits for a free slot, issues copies and kernels, and waits for the results.
+//! Otherwise one thread per device issues all chunks for which there are slots, before it waits for
+//! the first one. One of all these threads is the caller's.
 
 use core::ops::Range;
 use std::format;
@@ -33,6 +35,9 @@ use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
 
+/// The scope of copies of the caller's memory.
+type Scope<'env, D> = <<D as Device>::Queue as Queue>::Scope<'env>;
+
 /// Runs batches of one parameter set on one or several devices. Keys and ciphertexts are rows of
 /// bytes, one after the other.
 pub(super) struct Batches<D: Device> {
@@ -47,8 +52,8 @@ pub(super) struct Batches<D: Device> {
     merger: Merger<D::Queue>,
     /// One thread for each slot.
     threads: ThreadPool,
-    /// Knows which memory of callers is pinned.
-    registry: D::Queue,
+    /// A queue of each device, for what no slot does.
+    queues: Vec<D::Queue>,
     /// The number of batches so far. Successive batches begin with different devices.
     batches: AtomicUsize,
     /// The number of calls of [`cancel`](Self::cancel).
@@ -90,7 +95,7 @@ impl<D: Device> Batches<D> {
         // The kernels of small batches go first, so that they do not wait for those of large ones.
         let queues: Result<Vec<_>, RuntimeError> =
             devices.iter().map(|device| device.ranked_queue(0)).collect();
-        let mut queues = queues.map_err(EngineError::from)?;
+        let queues = queues.map_err(EngineError::from)?;
         let merger = Merger::new(&queues, set, chunk, products, merging);
         let merger = merger.map_err(EngineError::from)?;
         // The threads come last, so that none are started if a slot gets no memory.
@@ -99,7 +104,6 @@ impl<D: Device> Batches<D> {
             .thread_name(|i| format!("ctru-slot-{i}"))
             .build()
             .map_err(|error| EngineError::Threads(error.to_string()))?;
-        let registry = queues.swap_remove(0);
         let (batches, cancellations) = (AtomicUsize::new(0), AtomicU64::new(0));
         Ok(Self {
             set,
@@ -109,7 +113,7 @@ impl<D: Device> Batches<D> {
             slots,
             merger,
             threads,
-            registry,
+            queues,
             batches,
             cancellations,
         })
@@ -191,7 +195,7 @@ impl<D: Device> Batches<D> {
             _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
         let chunk = moving.chunk(count, self.slots(), self.chunk);
-        Plan { count, chunk, growing: moving.growing(count, self.slots()), first }
+        Plan { count, chunk, growing: moving.growing(count, self.slots()), first, together: 1 }
     }
 
     /// Returns the number of bytes of these slices of the caller per operation, and whether they
@@ -204,28 +208,41 @@ impl<D: Device> Batches<D> {
 
     /// Returns whether all of a slice of the caller is in pinned memory.
     fn is_pinned(&self, slice: &[u8]) -> bool {
-        slice.is_empty() || self.registry.is_registered(slice)
+        slice.is_empty() || self.queues[0].is_registered(slice)
     }
 
-    /// Calls `work` for each chunk, with a slot of the chunk's device and with one element of
-    /// `parts`: the parts of the caller's slices that belong to the chunk. After a failure or a
-    /// cancellation, no thread takes another chunk.
+    /// Calls `issue` for each chunk, with a slot of the chunk's device and with one element of
+    /// `parts`: the parts of the caller's slices that belong to the chunk. Then calls `finish` with
+    /// what it returned. After a failure or a cancellation, no thread takes another chunk.
     ///
     /// # Errors
     /// [`EngineError::Device`] or [`EngineError::Cancelled`], with the operations that were done.
-    fn run<C: Send>(
+    fn run<'env, C: Send, I>(
         &self,
         plan: Plan,
         parts: impl Iterator<Item = C>,
-        work: impl Fn(&mut Slot<D::Queue>, &Chunk, C) -> Result<(), RuntimeError> + Sync,
+        issue: impl Fn(&Scope<'env, D>, &mut Slot<D::Queue>, &Chunk, C) -> Result<I, RuntimeError>
+        + Sync,
+        finish: impl Fn(&mut Slot<D::Queue>, I) -> Result<(), RuntimeError> + Sync,
     ) -> Result<(), EngineError> {
         let deal = Deal::new(&self.slots, &self.cancellations, plan, parts);
-        let work = |slot: &mut Slot<D::Queue>, chunk: &Chunk, part| {
-            slot.settled(|slot| work(slot, chunk, part))
-        };
         // The first thread is the caller's.
         if let Some((&own, others)) = deal.servers().split_first() {
-            let serve = |device: usize| deal.serve(device, &work);
+            let serve = |device: usize| {
+                let done = self.queues[device].scope(|scope| {
+                    let issue = |slot: &mut Slot<D::Queue>, chunk: &Chunk, part| {
+                        slot.settled(|slot| issue(scope, slot, chunk, part))
+                    };
+                    let finish = |slot: &mut Slot<D::Queue>, issued| {
+                        slot.settled(|slot| finish(slot, issued))
+                    };
+                    deal.serve(device, &issue, &finish);
+                    Ok(())
+                });
+                if let Err(error) = done {
+                    deal.note(Err(error));
+                }
+            };
             let others = others.iter().map(|&device| move || serve(device));
             in_parallel(&self.threads, others, || serve(own));
         }
@@ -260,10 +277,10 @@ impl<D: Device> Batches<D> {
             decapsulation_keys,
             decapsulation_key_bytes,
         ));
-        self.run(plan, parts, |slot, chunk, (encapsulation_keys, decapsulation_keys)| {
-            let Chunk { operations, batch, .. } = chunk;
-            slot.generate(seeds, operations, *batch, encapsulation_keys, decapsulation_keys)
-        })
+        let generate = |_: &_, slot: &mut Slot<_>, chunk: &Chunk, (public, private): (_, _)| {
+            slot.generate(seeds, &chunk.operations, chunk.batch, public, private)
+        };
+        self.run(plan, parts, generate, |_, ()| Ok(()))
     }
 
     /// Encapsulates once for each shared secret.
@@ -281,10 +298,24 @@ impl<D: Device> Batches<D> {
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Operation::Encapsulation)?;
         let ciphertexts = parts(plan, ciphertexts, self.set.ciphertext_bytes);
         let parts = ciphertexts.zip(parts(plan, secrets, 1));
-        self.run(plan, parts, |slot, chunk, (ciphertexts, secrets)| {
-            let keys = keys.of_chunk(chunk, self.set.encapsulation_key_bytes);
-            slot.encapsulate(keys, seeds, &chunk.operations, chunk.batch, ciphertexts, secrets)
-        })
+        let keys = &keys;
+        self.run(
+            plan,
+            parts,
+            |scope, slot, chunk, (to, secrets)| {
+                let keys = keys.of_chunk(chunk, self.set.encapsulation_key_bytes);
+                let issued = slot.issue_encapsulations(
+                    scope,
+                    keys,
+                    seeds,
+                    &chunk.operations,
+                    chunk.batch,
+                    to,
+                )?;
+                Ok((issued, secrets))
+            },
+            |slot, (under_way, secrets)| slot.finish(under_way, secrets),
+        )
     }
 
     /// Decapsulates each ciphertext.
@@ -299,13 +330,20 @@ impl<D: Device> Batches<D> {
             return self.merger.decapsulate(&self.on(), keys, ciphertexts, secrets);
         }
         let plan = self.plan_with(&keys, secrets.len(), ciphertexts, Operation::Decapsulation)?;
-        let row = self.set.ciphertext_bytes;
-        self.run(plan, parts(plan, secrets, 1), |slot, chunk, secrets| {
-            let Range { start, end } = chunk.operations;
-            let ciphertexts = &ciphertexts[start * row..end * row];
-            let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
-            slot.decapsulate(keys, chunk.batch, ciphertexts, secrets)
-        })
+        let (keys, row) = (&keys, self.set.ciphertext_bytes);
+        self.run(
+            plan,
+            parts(plan, secrets, 1),
+            |scope, slot, chunk, secrets| {
+                let Range { start, end } = chunk.operations;
+                let from = &ciphertexts[start * row..end * row];
+                let keys = keys.of_chunk(chunk, self.set.decapsulation_key_bytes);
+                let count = secrets.len();
+                let issued = slot.issue_decapsulations(scope, keys, chunk.batch, count, from)?;
+                Ok((issued, secrets))
+            },
+            |slot, (under_way, secrets)| slot.finish(under_way, secrets),
+        )
     }
 
     /// Returns what a small batch that begins now needs of the engine.
@@ -378,7 +416,13 @@ impl<D: Device> Batches<D> {
             BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => of(keys),
             BatchKeys::One(_) | BatchKeys::Loaded(_) => of(&[]),
         };
-        let plan = self.plan(count, moving);
+        // If the device reads and writes the caller's memory, one thread issues all chunks. Threads
+        // that wake up and issue at the same time begin later, and disturb each other in the
+        // driver.
+        let is_copied = matches!(moving, Moving::Copied(_) | Moving::CopiedInputs(_))
+            || !self.is_pinned(ciphertexts);
+        let together = if is_copied { 1 } else { self.slots[0].len() };
+        let plan = Plan { together, ..self.plan(count, moving) };
         if let BatchKeys::Loaded(loaded) = keys {
             loaded.check_chunks(plan.chunk)?;
             // The number of the device that takes a chunk is that of the chunk, as `deal` has it. A
@@ -483,11 +527,11 @@ mod tests {
         let batches = batches(DEVICES, 1);
         let devices = |plan: Plan| {
             let devices = Mutex::new(vec![DEVICES; plan.ranges().count()]);
-            let note = |_: &mut _, chunk: &Chunk, ()| {
+            let note = |_: &_, _: &mut _, chunk: &Chunk, ()| {
                 devices.lock().unwrap()[chunk.number] = chunk.device;
                 Ok(())
             };
-            batches.run(plan, plan.ranges().map(|_| ()), note).unwrap();
+            batches.run(plan, plan.ranges().map(|_| ()), note, |_, ()| Ok(())).unwrap();
             devices.into_inner().unwrap()
         };
         for first in [0, 1, 2, 0] {
@@ -538,12 +582,12 @@ mod tests {
         let plan = batches.plan(count, Moving::CopiedInputs(1000));
         assert_eq!(plan.growing, 8);
         let mut rows = vec![0; count * ROW];
-        let fill = |_: &mut _, chunk: &Chunk, part: &mut [u8]| {
+        let fill = |_: &_, _: &mut _, chunk: &Chunk, part: &mut [u8]| {
             assert_eq!(part.len(), ROW * chunk.operations.len());
             part.iter_mut().for_each(|byte| *byte += 1);
             Ok(())
         };
-        batches.run(plan, parts(plan, &mut rows, ROW), fill).unwrap();
+        batches.run(plan, parts(plan, &mut rows, ROW), fill, |_, ()| Ok(())).unwrap();
         assert!(rows.iter().all(|&byte| byte == 1));
     }
 
@@ -559,5 +603,61 @@ mod tests {
         // At least one byte, by which limits are divided.
         assert_eq!(batches.moved(5, [&[], &[]]), (1, true));
         assert_eq!(batches.moved(0, [&[]]), (1, true));
+    }
+    /// What a thread does with a chunk.
+    #[derive(Debug, PartialEq)]
+    enum Step {
+        Issue(usize),
+        Finish(usize),
+    }
+    use Step::{Finish, Issue};
+
+    /// Serves five chunks on the slots, of which `taken` are in use, with three chunks under way if
+    /// possible. The chunk `failing` fails when it is issued. Returns what happened, and the
+    /// number of operations that were done.
+    fn serve(slots: usize, taken: usize, failing: Option<usize>) -> (Vec<Step>, usize) {
+        let slots = [Slots::new(vec![(); slots])];
+        let others: Vec<_> = (0..taken).map(|_| slots[0].take()).collect();
+        let cancellations = AtomicU64::new(0);
+        let plan = Plan { count: 5, chunk: 1, growing: 0, first: 0, together: 3 };
+        let deal = Deal::new(&slots, &cancellations, plan, plan.ranges());
+        assert_eq!(deal.servers(), vec![0; slots[0].len().min(5).div_ceil(3)]);
+        let steps = Mutex::new(Vec::new());
+        let issue = |_: &mut _, chunk: &Chunk, _| {
+            steps.lock().unwrap().push(Issue(chunk.number));
+            if failing == Some(chunk.number) { Err(()) } else { Ok(chunk.number) }
+        };
+        let finish = |_: &mut _, number| {
+            steps.lock().unwrap().push(Finish(number));
+            Ok(())
+        };
+        deal.serve(0, &issue, &finish);
+        drop(others);
+        let (done, failure) = deal.end();
+        assert_eq!(failure.is_some(), failing.is_some());
+        (steps.into_inner().unwrap(), done.len())
+    }
+
+    #[test]
+    fn a_thread_has_several_chunks_under_way() {
+        let all = [
+            [Issue(0), Issue(1), Issue(2)],
+            [Finish(0), Issue(3), Finish(1)],
+            [Issue(4), Finish(2), Finish(3)],
+        ];
+        let expected: Vec<_> = all.into_iter().flatten().chain([Finish(4)]).collect();
+        assert_eq!(serve(8, 0, None), (expected, 5));
+    }
+
+    #[test]
+    fn a_thread_with_a_slot_does_not_wait_for_others() {
+        let expected = (0..5).flat_map(|number| [Issue(number), Finish(number)]).collect();
+        assert_eq!(serve(2, 1, None), (expected, 5));
+    }
+
+    #[test]
+    fn what_was_issued_before_a_failure_is_finished() {
+        let expected = vec![Issue(0), Issue(1), Finish(0)];
+        assert_eq!(serve(4, 0, Some(1)), (expected, 1));
     }
 }

@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
-use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::{Queue, RuntimeError};
 
 use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use super::slot::{OnDevice, is_direct, target};
@@ -39,18 +39,6 @@ impl Faults {
 pub(super) struct ChunkCheck<'a> {
     pub(super) faults: &'a Faults,
     pub(super) start: usize,
-}
-
-impl ChunkCheck<'_> {
-    /// Waits for the words of `count` rows, and notes the first fault.
-    pub(super) fn note<P: HostMemory<u64>>(
-        self,
-        staged: &P,
-        count: usize,
-    ) -> Result<(), RuntimeError> {
-        self.faults.note(self.start, &staged.read()?[..count]);
-        Ok(())
-    }
 }
 
 /// These functions launch a check at once, before kernels in a list. The words for the rows go to

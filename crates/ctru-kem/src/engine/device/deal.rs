@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::vec::Vec;
 
-use super::slots::{Slots, lock};
+use super::slots::{Slots, Taken, lock};
 use super::sync::Mutex;
 use super::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,6 +27,8 @@ pub(super) struct Plan {
     pub(super) growing: usize,
     /// The index of the first chunk's device, modulo the number of devices.
     pub(super) first: usize,
+    /// The number of chunks that one thread has under way.
+    pub(super) together: usize,
 }
 
 impl Plan {
@@ -62,6 +64,8 @@ pub(super) struct Deal<'a, S, C, E> {
     queues: Vec<Mutex<VecDeque<(Chunk, C)>>>,
     /// The number of cancellations so far, and at the beginning of the batch.
     cancellations: (&'a AtomicU64, u64),
+    /// The number of chunks that one thread has under way.
+    together: usize,
     progress: Mutex<Progress<E>>,
 }
 
@@ -90,33 +94,69 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
             slots,
             queues: queues.into_iter().map(Mutex::new).collect(),
             cancellations: (cancellations, cancellations.load(Ordering::Acquire)),
+            together: plan.together,
             progress: Mutex::new(Progress { done: Vec::new(), failure: None }),
         }
     }
 
-    /// Returns the device for each thread that [`serve`](Self::serve) should occupy: as many
-    /// threads as the device has slots, or chunks if these are fewer.
+    /// Returns the device for each thread that [`serve`](Self::serve) should occupy. Together they
+    /// have as many chunks under way as the device has slots, or all chunks if these are fewer.
     pub(super) fn servers(&self) -> Vec<usize> {
         let devices = self.queues.iter().zip(self.slots).enumerate();
         devices
             .flat_map(|(device, (queue, slots))| {
-                iter::repeat_n(device, lock(queue).len().min(slots.len()))
+                let chunks = lock(queue).len().min(slots.len());
+                iter::repeat_n(device, chunks.div_ceil(self.together))
             })
             .collect()
     }
 
-    /// Calls `work` for chunks of a device, each with a free slot, until there are no more chunks,
-    /// a chunk has failed, or the batch has been cancelled.
-    pub(super) fn serve(&self, device: usize, work: &impl Fn(&mut S, &Chunk, C) -> Result<(), E>) {
-        while self.goes_on() {
-            let next = lock(&self.queues[device]).pop_front();
-            let Some((chunk, part)) = next else { break };
-            let result = work(&mut self.slots[device].take(), &chunk, part);
-            let mut progress = lock(&self.progress);
-            match result {
-                Ok(()) => progress.done.push(chunk.operations),
-                Err(error) => progress.failure = progress.failure.take().or(Some(error)),
+    /// Calls `issue` for chunks of a device, each with a free slot, and `finish` with what it
+    /// returns, for one chunk after the other. Ends when there are no more chunks, a chunk has
+    /// failed, or the batch has been cancelled; what has been issued is finished.
+    pub(super) fn serve<I>(
+        &self,
+        device: usize,
+        issue: &impl Fn(&mut S, &Chunk, C) -> Result<I, E>,
+        finish: &impl Fn(&mut S, I) -> Result<(), E>,
+    ) {
+        let mut under_way = VecDeque::with_capacity(self.together);
+        loop {
+            while under_way.len() < self.together && self.goes_on() {
+                // Whoever has slots does not wait for others, because their owners could wait, too.
+                let Some((mut slot, chunk, part)) = self.next(device, under_way.is_empty()) else {
+                    break;
+                };
+                match issue(&mut slot, &chunk, part) {
+                    Ok(issued) => under_way.push_back((slot, chunk, issued)),
+                    Err(error) => self.note(Err(error)),
+                }
             }
+            let Some((mut slot, chunk, issued)) = under_way.pop_front() else { break };
+            self.note(finish(&mut slot, issued).map(|()| chunk.operations));
+        }
+    }
+
+    /// Takes the next chunk of a device and a slot for it. Returns `None` if there are no more
+    /// chunks, or if no slot is free and the thread may not wait for one.
+    fn next(&self, device: usize, may_wait: bool) -> Option<(Taken<'a, S>, Chunk, C)> {
+        let (queue, slots) = (&self.queues[device], &self.slots[device]);
+        let (chunk, part) = lock(queue).pop_front()?;
+        match if may_wait { Some(slots.take()) } else { slots.try_take() } {
+            Some(slot) => Some((slot, chunk, part)),
+            None => {
+                lock(queue).push_front((chunk, part));
+                None
+            }
+        }
+    }
+
+    /// Notes what was done, or a failure.
+    pub(super) fn note(&self, result: Result<Range<usize>, E>) {
+        let mut progress = lock(&self.progress);
+        match result {
+            Ok(operations) => progress.done.push(operations),
+            Err(error) => progress.failure = progress.failure.take().or(Some(error)),
         }
     }
 
@@ -141,7 +181,7 @@ mod tests {
     #[test]
     fn the_first_chunks_grow_evenly() {
         let sizes = |count, chunk, growing| {
-            let plan = Plan { count, chunk, growing, first: 0 };
+            let plan = Plan { count, chunk, growing, first: 0, together: 1 };
             let mut end = 0;
             let size = |range: Range<usize>| {
                 assert_eq!(range.start, end);

@@ -2,8 +2,6 @@
 //! (paper, Algorithms 4 to 6).
 
 use core::ops::Range;
-use std::vec::Vec;
-
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{HostMemory, Order, Queue, RuntimeError, SharedMemory};
@@ -15,6 +13,7 @@ use super::check::ChunkCheck;
 use super::hashes;
 use super::launches::Launches;
 use super::options::Products;
+use super::past_caches::{self, Written};
 use super::set::{WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
 use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
 use super::staged::{Operation, Staged};
@@ -30,6 +29,26 @@ pub(super) enum ChunkKeys<'a, K> {
     Loaded(&'a K, u32),
 }
 
+/// A chunk of encapsulations or decapsulations that has been issued.
+pub(super) struct UnderWay<'a> {
+    ciphertexts: Ciphertexts<'a>,
+    /// The check of keys, if there is one, and the number of keys.
+    check: Option<(ChunkCheck<'a>, usize)>,
+    /// The number of operations of the batch.
+    whole: usize,
+}
+
+/// How the results of a chunk that are ciphertexts reach the caller.
+enum Ciphertexts<'a> {
+    /// There are none.
+    None,
+    /// The host copies them to this memory of the caller.
+    Copied(&'a mut [u8]),
+    /// The device sends them to pinned memory of the caller. The host can wait for the other
+    /// results without waiting for them.
+    Sent,
+}
+
 /// What a function returns that issues operations.
 pub(super) type Outcome = Result<(), RuntimeError>;
 
@@ -42,10 +61,9 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let count = keys.len() / device.set.encapsulation_key_bytes;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, count)?;
-        let mut lent = Vec::new();
-        let rows = (keys, &mut pinned.keys, &device.buffers.keys);
-        let rows = device.bring(rows, is_direct(keys.len()), count, &mut lent)?;
-        device.with_lent(&lent, || {
+        device.queue.scope(|scope| {
+            let places = (&mut pinned.keys, &device.buffers.keys);
+            let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
             device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
             launches.issue(&device.queue)?;
@@ -62,10 +80,9 @@ impl<Q: Queue> Slot<Q> {
         let Self { device, pinned } = self;
         let count = keys.len() / device.set.decapsulation_key_bytes;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, count)?;
-        let mut lent = Vec::new();
-        let rows = (keys, &mut pinned.keys, &device.buffers.keys);
-        let rows = device.bring(rows, is_direct(keys.len()), count, &mut lent)?;
-        device.with_lent(&lent, || {
+        device.queue.scope(|scope| {
+            let places = (&mut pinned.keys, &device.buffers.keys);
+            let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
             device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
             launches.issue(&device.queue)?;
@@ -103,16 +120,17 @@ impl<Q: Queue> Slot<Q> {
         )
     }
 
-    /// Encapsulates for the operations `range` of a batch of `whole` operations.
-    pub(super) fn encapsulate(
+    /// Issues the encapsulations `range` of a batch of `whole` operations. Copies of the caller's
+    /// memory belong to `scope`. [`finish`](Self::finish) waits for the results.
+    pub(super) fn issue_encapsulations<'env>(
         &mut self,
-        keys: ChunkKeys<'_, EncapsulationKeyBuffers<Q>>,
+        scope: &Q::Scope<'env>,
+        keys: ChunkKeys<'env, EncapsulationKeyBuffers<Q>>,
         seeds: Seeds<'_, SEED_BYTES>,
         range: &Range<usize>,
         whole: usize,
-        ciphertexts: &mut [u8],
-        secrets: &mut [SharedSecret],
-    ) -> Outcome {
+        ciphertexts: &'env mut [u8],
+    ) -> Result<UnderWay<'env>, RuntimeError> {
         let Self { device, pinned } = self;
         let Pinned {
             keys: staged_keys,
@@ -129,61 +147,62 @@ impl<Q: Queue> Slot<Q> {
         let purpose = device.set.encapsulation;
         let given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
         let given = (given, are_expanded);
-        let mut lent = Vec::new();
         let (key, keys, encoded, check) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None, None),
             ChunkKeys::Host(rows, check) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
                 let readers = if is_whole { range.len() / count } else { 1 };
                 let is_staged = device.stages(rows, is_whole) && are_few(readers);
-                let rows = (rows, staged_keys, &device.buffers.keys);
-                let rows = device.bring(rows, is_staged, whole, &mut lent)?;
-                (&decoded.encapsulation_key, count as u32, Some(rows), check)
+                let places = (staged_keys, &device.buffers.keys);
+                let brought = device.bring(scope, rows, places, is_staged, whole)?;
+                (&decoded.encapsulation_key, count as u32, Some(brought), check)
             }
         };
         let batch = batch_of(range.len(), keys);
-        device.with_lent(&lent, || {
-            let are_direct = are_direct(range.len());
-            let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
-            let is_staged = device.stages(ciphertexts, is_whole);
-            let to = target::<_, Q>(is_staged, staged_ciphertexts, &device.buffers.ciphertexts);
-            let mut launches = device.launches(whole);
-            if let (Some(rows), true) = (encoded, is_whole) {
-                device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
-            } else {
-                match (encoded, check) {
-                    (Some(rows), Some(_)) => {
-                        let count = keys as usize;
-                        device.check_encapsulation_keys(rows, count, key, staged_faults)?;
-                    }
-                    (Some(rows), None) => {
-                        device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
-                    }
-                    (None, _) => {}
+        let are_direct = are_direct(range.len());
+        let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
+        let is_staged = device.stages(ciphertexts, is_whole);
+        let on_device = &device.buffers.ciphertexts;
+        let to = target::<_, Q>(is_staged, staged_ciphertexts, on_device);
+        let mut launches = device.launches(whole);
+        if let (Some(rows), true) = (encoded, is_whole) {
+            device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
+        } else {
+            match (encoded, check) {
+                (Some(rows), Some(_)) => {
+                    device.check_encapsulation_keys(rows, keys as usize, key, staged_faults)?;
                 }
-                device.encapsulate(&mut launches, batch, key, given, to, results);
+                (Some(rows), None) => {
+                    device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
+                }
+                (None, _) => {}
             }
-            launches.issue(&device.queue)?;
-            device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
-            device.receive_encapsulations(
-                whole,
-                is_staged,
-                (staged_ciphertexts, ciphertexts),
-                (staged_secrets, secrets),
-            )?;
-            check.map_or(Ok(()), |check| check.note(staged_faults, keys as usize))
-        })
+            device.encapsulate(&mut launches, batch, key, given, to, results);
+        }
+        launches.issue(&device.queue)?;
+        device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
+        let check = check.map(|check| (check, keys as usize));
+        if !is_staged && device.queue.is_registered(ciphertexts) {
+            // The host copies the shared secrets while the ciphertexts are on their way.
+            device.queue.mark()?;
+            device.queue.download_to(scope, on_device, ciphertexts)?;
+            return Ok(UnderWay { ciphertexts: Ciphertexts::Sent, check, whole });
+        }
+        device.fetch(is_staged, on_device, staged_ciphertexts, ciphertexts.len())?;
+        Ok(UnderWay { ciphertexts: Ciphertexts::Copied(ciphertexts), check, whole })
     }
 
-    /// Decapsulates one ciphertext for each shared secret, as a part of a batch of `whole`
-    /// operations.
-    pub(super) fn decapsulate(
+    /// Issues the decapsulations of `count` ciphertexts, as a part of a batch of `whole`
+    /// operations. Copies of the caller's memory belong to `scope`. [`finish`](Self::finish) waits
+    /// for the results.
+    pub(super) fn issue_decapsulations<'env>(
         &mut self,
-        keys: ChunkKeys<'_, DecapsulationKeyBuffers<Q>>,
+        scope: &Q::Scope<'env>,
+        keys: ChunkKeys<'env, DecapsulationKeyBuffers<Q>>,
         whole: usize,
-        ciphertexts: &[u8],
-        secrets: &mut [SharedSecret],
-    ) -> Outcome {
+        count: usize,
+        ciphertexts: &'env [u8],
+    ) -> Result<UnderWay<'env>, RuntimeError> {
         let Self { device, pinned } = self;
         let Pinned {
             keys: staged_keys,
@@ -195,55 +214,79 @@ impl<Q: Queue> Slot<Q> {
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
         let is_whole = match keys {
             ChunkKeys::Host(rows, None) => {
-                let is_shared =
-                    secrets.len() > 1 && rows.len() == device.set.decapsulation_key_bytes;
+                let is_shared = count > 1 && rows.len() == device.set.decapsulation_key_bytes;
                 let most = if is_shared { WHOLE_WITH_ONE_KEY } else { WHOLE_BATCH };
-                whole <= most && device.is_whole(whole, secrets.len())
+                whole <= most && device.is_whole(whole, count)
             }
             _ => false,
         };
-        let mut lent = Vec::new();
         let (key, keys, encoded, check) = match keys {
             ChunkKeys::Loaded(key, keys) => (key, keys, None, None),
             ChunkKeys::Host(rows, check) => {
-                let count = rows.len() / device.set.decapsulation_key_bytes;
-                let readers = if is_whole { secrets.len() / count } else { 1 };
+                let keys = rows.len() / device.set.decapsulation_key_bytes;
+                let readers = if is_whole { count / keys } else { 1 };
                 let is_staged = is_direct(rows.len()) && are_few(readers);
-                let rows = (rows, staged_keys, &device.buffers.keys);
-                let rows = device.bring(rows, is_staged, whole, &mut lent)?;
-                (decoded, count as u32, Some(rows), check)
+                let places = (staged_keys, &device.buffers.keys);
+                let brought = device.bring(scope, rows, places, is_staged, whole)?;
+                (decoded, keys as u32, Some(brought), check)
             }
         };
         // If several kernels read the ciphertexts, even a few are sent to the device's memory.
         let is_staged = is_whole && is_direct(ciphertexts.len());
-        let ciphertexts = (ciphertexts, staged_ciphertexts, &device.buffers.ciphertexts);
-        let received = device.bring(ciphertexts, is_staged, whole, &mut lent)?;
-        let batch = batch_of(secrets.len(), keys);
-        device.with_lent(&lent, || {
-            let len = secrets.len() * SEED;
-            let is_direct = is_direct(8 * len);
-            let results = target::<_, Q>(is_direct, staged_secrets, shared_secrets);
-            let mut launches = device.launches(whole);
-            if let (Some(rows), true) = (encoded, is_whole) {
-                device.decapsulate_whole(&mut launches, batch, rows, received, results);
-            } else {
-                match (encoded, check) {
-                    (Some(rows), Some(_)) => {
-                        let count = keys as usize;
-                        device.check_decapsulation_keys(rows, count, key, staged_faults)?;
-                    }
-                    (Some(rows), None) => {
-                        device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
-                    }
-                    (None, _) => {}
+        let places = (staged_ciphertexts, &device.buffers.ciphertexts);
+        let received = device.bring(scope, ciphertexts, places, is_staged, whole)?;
+        let batch = batch_of(count, keys);
+        let len = count * SEED;
+        let is_direct = is_direct(8 * len);
+        let results = target::<_, Q>(is_direct, staged_secrets, shared_secrets);
+        let mut launches = device.launches(whole);
+        if let (Some(rows), true) = (encoded, is_whole) {
+            device.decapsulate_whole(&mut launches, batch, rows, received, results);
+        } else {
+            match (encoded, check) {
+                (Some(rows), Some(_)) => {
+                    device.check_decapsulation_keys(rows, keys as usize, key, staged_faults)?;
                 }
-                device.decapsulate(&mut launches, batch, key, received, results);
+                (Some(rows), None) => {
+                    device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
+                }
+                (None, _) => {}
             }
-            launches.issue(&device.queue)?;
-            device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
-            SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
-            check.map_or(Ok(()), |check| check.note(staged_faults, keys as usize))
-        })
+            device.decapsulate(&mut launches, batch, key, received, results);
+        }
+        launches.issue(&device.queue)?;
+        device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
+        let check = check.map(|check| (check, keys as usize));
+        Ok(UnderWay { ciphertexts: Ciphertexts::None, check, whole })
+    }
+
+    /// Waits for all operations on the queue, and writes the results to the caller's memory. If it
+    /// fails, it has written nothing, except for ciphertexts to pinned memory of the caller, whose
+    /// shared secrets may have become placeholders.
+    pub(super) fn finish(
+        &mut self,
+        UnderWay { ciphertexts, check, whole }: UnderWay<'_>,
+        secrets: &mut [SharedSecret],
+    ) -> Outcome {
+        let Self { device: OnDevice { queue, .. }, pinned } = self;
+        // Each of these calls can fail, so all come before the first write.
+        let (words, faults) = (pinned.shared_secrets.read()?, pinned.faults.read()?);
+        match ciphertexts {
+            Ciphertexts::None => SharedSecret::overwrite_all(secrets, words),
+            Ciphertexts::Copied(to) => {
+                let bytes = &pinned.ciphertexts.read()?[..to.len()];
+                past_caches::copy(Written::to_caller(whole), [(bytes, to)]);
+                SharedSecret::overwrite_all(secrets, words);
+            }
+            Ciphertexts::Sent => {
+                SharedSecret::overwrite_all(secrets, words);
+                queue.synchronise().inspect_err(|_| secrets.fill(SharedSecret::default()))?;
+            }
+        }
+        if let Some((ChunkCheck { faults: of_batch, start }, keys)) = check {
+            of_batch.note(start, &faults[..keys]);
+        }
+        Ok(())
     }
 }
 

@@ -254,8 +254,8 @@ impl<Q: Queue> Merger<Q> {
             if !shares_key {
                 return work(None, Batch::each(whole as u32));
             }
-            let key = (keys.bytes, &mut pinned.keys, &device.buffers.keys);
-            let key = device.bring_key(key, whole)?;
+            let places = (&mut pinned.keys, &device.buffers.keys);
+            let key = device.bring_key(keys.bytes, places, whole)?;
             work(Some(key), Batch::shared(whole as u32))
         })
     }

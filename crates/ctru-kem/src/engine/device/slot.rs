@@ -2,10 +2,9 @@
 
 use core::iter;
 use core::ops::Range;
-use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::Batch;
-use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Upload};
+use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError};
 
 use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
 use super::inversion::RootInversion;
@@ -16,7 +15,6 @@ use super::prefetch::prefetch;
 use super::set::Set;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
-use crate::keys::SharedSecret;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
 /// caller in a batch of more than [`SENT_LAST_BATCH`] operations. The host copies the others from
@@ -59,11 +57,6 @@ const DIRECT_BYTES_OF_SECRETS: usize = 256 << 10;
 /// reads them through the link between host and device.
 const DIRECT_READERS: usize = 16;
 
-/// The least number of bytes in pinned memory of the caller for which the host waits before it
-/// launches kernels. On an H200, the kernels of large chunks take up to 7 % longer if those of more
-/// chunks run at the same time, and this wait keeps chunks apart.
-const AWAITED_BYTES: usize = 8 << 20;
-
 /// The memory and the queue of one chunk.
 pub(super) struct Slot<Q: Queue> {
     pub(super) device: OnDevice<Q>,
@@ -79,9 +72,9 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) buffers: Buffers<Q>,
 }
 
-/// Bytes of the caller, pinned memory of the slot in which the host can stage them, and their array
-/// on the device.
-pub(super) type Bringing<'a, Q> = (&'a [u8], &'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
+/// Pinned memory of the slot in which the host can stage bytes of the caller, and their array on
+/// the device.
+pub(super) type Places<'a, Q> = (&'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
 
 impl<Q: Queue> Slot<Q> {
     /// Allocates a slot for chunks of `chunk` operations.
@@ -152,21 +145,21 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
-    /// them: `staged` if `is_staged`, else the device's memory. Does not wait. The batch has
-    /// `whole` operations.
+    /// them. Does not wait. The batch has `whole` operations.
     ///
-    /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller that are not staged are
-    /// added to `lent`, which the caller of this function sends before it launches kernels. Other
-    /// bytes are copied to `staged`, and sent from there unless kernels read them there.
-    pub(super) fn bring<'a>(
+    /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller are copied by the device,
+    /// unless they are staged. Other bytes are copied to `staged`, and sent from there unless
+    /// `is_staged`, which says that kernels read them there.
+    pub(super) fn bring<'a, 'env>(
         &self,
-        (bytes, staged, to): Bringing<'a, Q>,
+        scope: &Q::Scope<'env>,
+        bytes: &'env [u8],
+        (staged, to): Places<'a, Q>,
         is_staged: bool,
         whole: usize,
-        lent: &mut Vec<Upload<'a, Q::Memory>>,
     ) -> Result<&'a Q::Memory, RuntimeError> {
         if !is_staged && bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
-            lent.push((bytes, to));
+            self.queue.upload_from(scope, bytes, to)?;
             return Ok(to);
         }
         let written = Written::to_pinned(whole);
@@ -182,7 +175,8 @@ impl<Q: Queue> OnDevice<Q> {
     /// memory in which they read it. The key is read by `readers` blocks. Does not wait.
     pub(super) fn bring_key<'a>(
         &self,
-        (key, staged, to): Bringing<'a, Q>,
+        key: &[u8],
+        (staged, to): Places<'a, Q>,
         readers: usize,
     ) -> Result<&'a Q::Memory, RuntimeError> {
         staged.write()?[..key.len()].copy_from_slice(key);
@@ -191,20 +185,6 @@ impl<Q: Queue> OnDevice<Q> {
         }
         self.queue.upload(staged, 0..key.len(), to, 0)?;
         Ok(to)
-    }
-
-    /// Sends the bytes that [`bring`](Self::bring) has added to `lent`, and calls `then`, which
-    /// launches kernels. The bytes are borrowed until both are done.
-    pub(super) fn with_lent<T>(
-        &self,
-        lent: &[Upload<'_, Q::Memory>],
-        then: impl FnOnce() -> Result<T, RuntimeError>,
-    ) -> Result<T, RuntimeError> {
-        if lent.iter().map(|(bytes, _)| bytes.len()).sum::<usize>() < AWAITED_BYTES {
-            return self.queue.upload_from(lent, then);
-        }
-        self.queue.upload_from(lent, || Ok(()))?;
-        then()
     }
 
     /// Makes the seeds of the operations `range` of a batch available to kernels, or the input from
@@ -260,31 +240,6 @@ impl<Q: Queue> OnDevice<Q> {
         if is_staged { Ok(()) } else { self.queue.download(from, 0..len, staged, 0) }
     }
 
-    /// Waits for all operations on the queue, and writes the results of encapsulations to the
-    /// caller's memory. If it fails, it has written nothing, except for ciphertexts to pinned
-    /// memory of the caller. `is_staged` says whether kernels have written the ciphertexts to
-    /// `staged`. The batch has `whole` operations.
-    pub(super) fn receive_encapsulations(
-        &self,
-        whole: usize,
-        is_staged: bool,
-        (staged, to): (&mut Q::Pinned<u8>, &mut [u8]),
-        (staged_secrets, secrets): (&Q::Pinned<u64>, &mut [SharedSecret]),
-    ) -> Result<(), RuntimeError> {
-        let from = &self.buffers.ciphertexts;
-        if !is_staged && self.queue.is_registered(to) {
-            self.queue.download_to(&mut [(from, to)])?;
-            SharedSecret::overwrite_all(secrets, staged_secrets.read()?);
-            return Ok(());
-        }
-        self.fetch(is_staged, from, staged, to.len())?;
-        // Each of these calls can fail, so both come before the first write.
-        let (bytes, words) = (staged.read()?, staged_secrets.read()?);
-        past_caches::copy(Written::to_caller(whole), [(&bytes[..to.len()], to)]);
-        SharedSecret::overwrite_all(secrets, words);
-        Ok(())
-    }
-
     /// Waits for the key pairs and writes them to the caller's memory. `encapsulation_keys` has one
     /// key for each decapsulation key, or it is empty.
     ///
@@ -321,8 +276,10 @@ impl<Q: Queue> OnDevice<Q> {
             )?;
         }
         if zero_copy {
-            let received =
-                queue.download_to(&mut [(keys, decapsulation_keys), (encoded, sent_keys)]);
+            let received = queue.scope(|scope| {
+                queue.download_to(scope, keys, decapsulation_keys)?;
+                queue.download_to(scope, encoded, sent_keys)
+            });
             if received.is_err() {
                 (set.fill_decapsulation_keys)(decapsulation_keys);
                 (set.fill_encapsulation_keys)(sent_keys);
@@ -447,6 +404,7 @@ fn copy_key_pairs_past_caches(
 #[cfg(test)]
 mod tests {
     use std::vec;
+    use std::vec::Vec;
 
     use super::*;
     use crate::CtruPrime653;

@@ -49,6 +49,12 @@ impl<S> Slots<S> {
         Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
     }
 
+    /// Takes the first free slot, if there is one.
+    pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
+        let index = lock(&self.free).pop_first()?;
+        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
+    }
+
     /// Waits until a slot is free, and takes the first free one.
     pub(super) fn take(&self) -> Taken<'_, S> {
         let mut free = lock(&self.free);

@@ -28,7 +28,7 @@ impl<Q: Queue> Rows<Q> {
     pub(crate) fn new(queue: Q, offset: usize, bytes: usize) -> Self {
         let memory = queue.allocate(offset + bytes + 5).unwrap();
         let all = vec![0xc3; memory.len()];
-        queue.upload_from(&[(&all, &memory)], || Ok(())).unwrap();
+        queue.scope(|scope| queue.upload_from(scope, &all, &memory)).unwrap();
         queue.synchronise().unwrap();
         Self { queue, memory, range: offset..offset + bytes }
     }
@@ -44,7 +44,7 @@ impl<Q: Queue> Rows<Q> {
     pub(crate) fn write(&mut self, start: usize, bytes: &[u8]) {
         let mut all = self.all();
         all[self.range.start + start..][..bytes.len()].copy_from_slice(bytes);
-        self.queue.upload_from(&[(&all, &self.memory)], || Ok(())).unwrap();
+        self.queue.scope(|scope| self.queue.upload_from(scope, &all, &self.memory)).unwrap();
         self.queue.synchronise().unwrap();
     }
 
@@ -63,7 +63,7 @@ impl<Q: Queue> Rows<Q> {
 
     fn all(&self) -> Vec<u8> {
         let mut all = vec![0; self.memory.len()];
-        self.queue.download_to(&mut [(&self.memory, &mut all)]).unwrap();
+        self.queue.scope(|scope| self.queue.download_to(scope, &self.memory, &mut all)).unwrap();
         all
     }
 }

@@ -106,7 +106,10 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// let keys = queue.allocate::<u8>(COUNT * public.as_ref().len())?;
 /// let seeds = queue.allocate::<u8>(COUNT * 32)?;
 /// let (rows, seed_rows) = (public.as_ref().repeat(COUNT), [[3; 32], [4; 32]].concat());
-/// queue.upload_from(&[(&rows, &keys), (&seed_rows, &seeds)], || Ok(()))?;
+/// queue.scope(|scope| {
+///     queue.upload_from(scope, &rows, &keys)?;
+///     queue.upload_from(scope, &seed_rows, &seeds)
+/// })?;
 ///
 /// // The results stay there, too.
 /// let ciphertexts = queue.allocate::<u8>(COUNT * size_of::<Ciphertext<CtruPrime653>>())?;
@@ -117,7 +120,7 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// resident.encapsulate(keys, seeds, &ciphertexts, &secrets)?;
 ///
 /// let mut bytes = vec![0; 2 * 32];
-/// queue.download_to(&mut [(&secrets, &mut bytes)])?;
+/// queue.scope(|scope| queue.download_to(scope, &secrets, &mut bytes))?;
 /// let (_, expected) = public.encapsulate_deterministic(&[4; 32]);
 /// assert_eq!(SharedSecret::from_rows(&bytes)?[1], expected);
 /// # Ok(())

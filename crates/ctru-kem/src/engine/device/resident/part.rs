@@ -5,14 +5,14 @@
 use core::ops::Range;
 
 use ctru_gpu_kernels::descriptor::Batch;
-use ctru_gpu_runtime::{Plain, Queue, RuntimeError, Slice};
+use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Slice};
 
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
 use crate::engine::device::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers,
 };
-use crate::engine::device::check::{ChunkCheck, Faults};
+use crate::engine::device::check::Faults;
 use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
 use crate::engine::device::slot::{OnDevice, Slot};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
@@ -294,7 +294,8 @@ impl<Q: Queue> Slot<Q> {
     /// Waits for the check of a chunk, and notes its first fault.
     pub(super) fn note_faults(&self, part: &Part, faults: &Faults) -> Outcome {
         let Range { start, end } = part.range;
-        ChunkCheck { faults, start }.note(&self.pinned.faults, end - start)
+        faults.note(start, &self.pinned.faults.read()?[..end - start]);
+        Ok(())
     }
 }
 
