@@ -13,10 +13,10 @@ const LEAST_PINNED: usize = 2048;
 /// The least number of bytes of a batch whose chunks may be larger.
 const LARGE_BATCH: usize = 512 << 20;
 
-/// The most operations of a chunk of encapsulations or decapsulations whose bytes the host copies,
-/// in a batch of less than [`LARGE_BATCH`] bytes. Larger chunks would be too few for the copies to
-/// overlap with transfers.
-const MOST_COPIED: usize = 4096;
+/// The most operations of a chunk of encapsulations or decapsulations, in a batch of less than
+/// [`LARGE_BATCH`] bytes, unless the device moves few bytes for each. Larger chunks would be too
+/// few for kernels and copies of the host to overlap with transfers.
+const MOST: usize = 4096;
 
 /// The least number of operations of a batch whose first chunks are smaller and grow, if the host
 /// copies inputs. The link between host and device has nothing to do until the host has copied the
@@ -85,24 +85,19 @@ impl Moving {
     /// The numbers were chosen by measurements on H200s.
     fn limits(self, count: usize) -> Limits {
         const MIB: usize = 1 << 20;
+        // So many bytes, or those of so many operations if they are more.
+        let of = |least: usize, bytes: usize, count| least.max(bytes.saturating_mul(count));
+        let most = |bytes| [of(8 * MIB, bytes, MOST), usize::MAX];
         // The least number of bytes of a chunk, and the most in batches that are not large and in
         // those that are.
         let (sixteenths, least, most, bytes) = match self {
-            Self::Pinned(bytes) => {
-                let least = (3 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
-                (5, least, [usize::MAX; 2], bytes)
-            }
-            Self::Received(bytes) => {
-                let least = (2 * MIB).max(bytes.saturating_mul(LEAST_PINNED));
-                (6, least, [usize::MAX; 2], bytes)
-            }
+            Self::Pinned(bytes) => (5, of(3 * MIB, bytes, LEAST_PINNED), most(bytes), bytes),
+            Self::Received(bytes) => (6, of(2 * MIB, bytes, LEAST_PINNED), most(bytes), bytes),
             Self::Copied(bytes) | Self::CopiedInputs(bytes) => {
-                let most = bytes.saturating_mul(MOST_COPIED).min(8 * MIB);
+                let most = bytes.saturating_mul(MOST).min(8 * MIB);
                 (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
             }
-            Self::KeyPairs(bytes) => {
-                (4, MIB, [bytes.saturating_mul(LEAST_PINNED).max(8 * MIB), 32 * MIB], bytes)
-            }
+            Self::KeyPairs(bytes) => (4, MIB, [of(8 * MIB, bytes, LEAST_PINNED), 32 * MIB], bytes),
             Self::PrivateKeys(bytes) => {
                 let least = bytes.saturating_mul(LEAST_PINNED);
                 (4, least, [least.max(8 * MIB), 32 * MIB], bytes)
@@ -161,9 +156,9 @@ mod tests {
         };
         assert_eq!(of(Moving::Copied(2110), 1), (8, 256, 2048));
         assert_eq!(of(Moving::Copied(2110), 1 << 20), (8, 256, 4096));
-        assert_eq!(of(Moving::Copied(952), 1), (8, 512, MOST_COPIED));
-        assert_eq!(of(Moving::Copied(952), 1 << 20), (8, 512, 2 * MOST_COPIED));
-        assert_eq!(of(Moving::Copied(1600), 1), (8, 256, MOST_COPIED));
+        assert_eq!(of(Moving::Copied(952), 1), (8, 512, MOST));
+        assert_eq!(of(Moving::Copied(952), 1 << 20), (8, 512, 2 * MOST));
+        assert_eq!(of(Moving::Copied(1600), 1), (8, 256, MOST));
         assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 2048));
         assert_eq!(of(Moving::KeyPairs(3000), 1 << 20), (4, 512, 8192));
         assert_eq!(of(Moving::PrivateKeys(1571), 1), (4, LEAST_PINNED, 4096));
@@ -173,8 +168,9 @@ mod tests {
         assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
         assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
         assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
-        let (sixteenths, least, _) = of(Moving::Received(952), 1);
-        assert_eq!((sixteenths, least), (6, 2304));
+        assert_eq!(of(Moving::Received(952), 1), (6, 2304, 8192));
+        assert_eq!(of(Moving::Pinned(2142), 1 << 17).2, MOST);
+        assert!(of(Moving::Pinned(2142), 1 << 20).2 > 8192);
         assert_eq!(of(Moving::LoadedKeys, 1).1, LEAST_LOADED);
         assert_eq!(
             (of(Moving::Copied(usize::MAX), 1).1, of(Moving::Copied(usize::MAX), 1).2),
