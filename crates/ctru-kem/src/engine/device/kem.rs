@@ -159,7 +159,7 @@ impl<Q: Queue> Slot<Q> {
             }
         };
         let batch = batch_of(range.len(), keys);
-        let are_direct = are_direct(range.len());
+        let are_direct = are_direct(whole, range.len());
         let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
         let is_staged = device.stages(ciphertexts, is_whole);
         let on_device = &device.buffers.ciphertexts;
@@ -584,8 +584,59 @@ fn by_matrix(products: Products, batch: Batch, least: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::vec;
+    use std::vec::Vec;
 
+    use ctru_gpu_runtime::Device;
+    use ctru_gpu_runtime::emulated::EmulatedDevice;
+
+    use super::super::inversion::RootInversion;
+    use super::super::powers::SharedMaps;
+    use super::super::set::Set;
+    use super::*;
+    use crate::{Ciphertext, CtruPrime653, DecapsulationKey};
+
+    type P = CtruPrime653;
+
+    /// A chunk of a large batch has the results of a small one, in pinned memory of the caller and
+    /// in other memory.
+    #[test]
+    fn encapsulations_of_a_large_batch() {
+        // More than 64 KiB of ciphertexts, which are sent to pinned memory of the caller.
+        const COUNT: usize = 80;
+        const LARGE: usize = 1 << 20;
+        let device = EmulatedDevice::new();
+        let queue = device.queue().unwrap();
+        let roots = RootInversion { powers: 0, maps: SharedMaps::new() };
+        let set = Set::of::<P>();
+        let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots);
+        let mut slot = slot.unwrap();
+        let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
+        let key = key.encapsulation_key();
+        let seeds: Vec<_> = (0..COUNT as u8).map(|i| [i; 32]).collect();
+        let expected: Vec<_> =
+            seeds.iter().map(|seed| key.encapsulate_deterministic(seed)).collect();
+        let bytes = COUNT * size_of::<Ciphertext<P>>();
+        let mut pinned = device.register(vec![0; bytes]).unwrap();
+        let mut pageable = vec![0; bytes];
+        for ciphertexts in [&mut *pinned, &mut pageable] {
+            let mut secrets = vec![SharedSecret::default(); COUNT];
+            let queue = device.queue().unwrap();
+            let done = queue.scope(|scope| {
+                let keys = ChunkKeys::Host(key.as_ref(), None);
+                let seeds = Seeds::Each(&seeds);
+                let to = &mut *ciphertexts;
+                let issued =
+                    slot.issue_encapsulations(scope, keys, seeds, &(0..COUNT), LARGE, to)?;
+                slot.finish(issued, &mut secrets)
+            });
+            assert_eq!(done, Ok(()));
+            let rows = ciphertexts.chunks(bytes / COUNT).zip(&secrets);
+            for ((row, found), (ciphertext, secret)) in rows.zip(&expected) {
+                assert!(row == ciphertext.as_ref() && found == secret);
+            }
+        }
+    }
     #[test]
     fn large_batches_with_one_key_take_its_matrix() {
         let polyphase = |batch| by_matrix(Products::Polyphase, batch, 8);

@@ -48,10 +48,15 @@ const DIRECT_BYTES: usize = 64 << 10;
 /// copies, and those with one key 11 %.
 const DIRECT_BYTES_OF_WHOLE: usize = 2 << 20;
 
-/// The same for shared secrets of encapsulations, which kernels write once and do not read. On an
-/// H100, 16,384 encapsulations with one key or loaded keys take 4 to 6 % less time than with
-/// copies. With a key each, the difference was 2 % the other way, or none.
+/// The same for shared secrets of encapsulations, which kernels write once and do not read, in
+/// batches of at most [`DIRECT_BATCH`]. On an H100, 16,384 encapsulations with one key or loaded
+/// keys take 4 to 6 % less time than with copies. With a key each, the difference was 2 % the other
+/// way, or none.
 const DIRECT_BYTES_OF_SECRETS: usize = 256 << 10;
+
+/// The largest batch whose shared secrets kernels may write to pinned memory. In a larger one, the
+/// results of other chunks are always on their way to the host.
+const DIRECT_BATCH: usize = 65536;
 
 /// The largest number of blocks that read the same bytes in pinned memory of the slot. Each block
 /// reads them through the link between host and device.
@@ -324,10 +329,10 @@ pub(super) fn is_direct(bytes: usize) -> bool {
     bytes <= DIRECT_BYTES
 }
 
-/// Returns whether kernels write the shared secrets of this many encapsulations to pinned memory of
-/// the host.
-pub(super) fn are_direct(secrets: usize) -> bool {
-    8 * SEED * secrets <= DIRECT_BYTES_OF_SECRETS
+/// Returns whether kernels write the shared secrets of this many encapsulations, of a batch of
+/// `whole`, to pinned memory of the host.
+pub(super) fn are_direct(whole: usize, secrets: usize) -> bool {
+    whole <= DIRECT_BATCH && 8 * SEED * secrets <= DIRECT_BYTES_OF_SECRETS
 }
 
 /// Returns whether this number of blocks may read the same bytes in pinned memory of the slot.
@@ -423,6 +428,12 @@ mod tests {
         assert_eq!([sent(0..2048), sent(12288..14336), sent(14336..WHOLE)], [0, 0, 1024]);
         assert_eq!([sent(15872..WHOLE), sent(8192..WHOLE)], [512, 1024]);
         assert_eq!(sent_keys(WHOLE, &(14336..WHOLE), 1000), 1000);
+    }
+
+    #[test]
+    fn kernels_write_few_secrets_of_small_batches_to_the_host() {
+        assert!(are_direct(1, 1) && are_direct(DIRECT_BATCH, 8192));
+        assert!(!are_direct(DIRECT_BATCH + 1, 1) && !are_direct(DIRECT_BATCH, 8193));
     }
 
     #[test]
