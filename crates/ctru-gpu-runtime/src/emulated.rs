@@ -299,9 +299,10 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
 
 /// The scope of copies of memory that is borrowed for `'env`. On this device, every copy is done
 /// when its call returns.
-// No lifetime stands for another one, so that the emulator accepts the programs that a GPU accepts.
+// No lifetime stands for another one, and the scope stays on its thread, so that the emulator
+// accepts only programs that a GPU accepts.
 #[derive(Debug)]
-pub struct EmulatedScope<'env>(PhantomData<fn(&'env ()) -> &'env ()>);
+pub struct EmulatedScope<'env>(PhantomData<(fn(&'env ()) -> &'env (), *mut ())>);
 
 /// Host memory of an [`EmulatedQueue`] that several threads fill and read at the same time.
 pub struct EmulatedShared<T: Plain> {

@@ -160,7 +160,9 @@ pub trait Queue: Debug + Send + Sync {
     /// Calls `work`, in which [`upload_from`](Self::upload_from) and
     /// [`download_to`](Self::download_to) issue copies of memory that the host has borrowed, on
     /// this queue and others. Waits for these copies, and for all operations before them on the
-    /// same queues, and returns the result of `work`.
+    /// same queues, and returns the result of `work`. Waits also if `work` panics. Aborts the
+    /// process if the device refuses to wait, because the copies could then use memory after the
+    /// end of its borrow.
     ///
     /// # Errors
     /// Those of `work`, and those of the operations for which it waits.

@@ -167,7 +167,7 @@ impl CudaRegistration {
         if !range.is_empty() {
             let _current = device.enter()?;
             // SAFETY: the memory exists. Pinning alone does not access it. Only copies do, and each
-            // copy borrows the memory and waits until it is done.
+            // copy borrows the memory until its scope ends, which waits for the copy or aborts.
             unsafe {
                 driver::cuMemHostRegister_v2(
                     content.as_ptr().cast_mut().cast(),
@@ -193,8 +193,8 @@ impl Drop for CudaRegistration {
         }
         REGISTERED.remove(&self.range);
         let Ok(_current) = self.device.enter() else { return };
-        // SAFETY: the memory was registered, and no copy is running: every call has waited for its
-        // copies or has aborted the process.
+        // SAFETY: the memory was registered, and no copy is running: each copy borrows the memory
+        // until its scope has waited for it or has aborted the process.
         let _ = unsafe {
             driver::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start))
         };

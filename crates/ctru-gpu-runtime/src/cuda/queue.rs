@@ -69,11 +69,12 @@ impl CudaQueue {
     ///
     /// # Safety
     /// The stream belongs to the primary context of the device, and it exists until the queue, its
-    /// clones and all memory that was used with them are dropped. During each call with the queue,
-    /// no code captures a graph from the stream. If `stream` is 2, which stands for another stream
-    /// in each thread, the queue, its clones and the memory that is used with them stay on the
-    /// calling thread, and only this thread calls with them. The queue may wait for the stream when
-    /// the last of its clones and of the memory that was used with it is dropped, so no code
+    /// clones and all memory that was used with them are dropped, and the scopes have ended in
+    /// which they have issued copies. During each call with the queue, no code captures a graph
+    /// from the stream. If `stream` is 2, which stands for another stream in each thread, the
+    /// queue, its clones and the memory that is used with them stay on the calling thread, and only
+    /// this thread calls with them. The queue may wait for the stream when such a scope ends, and
+    /// when the last of its clones and of the memory that was used with it is dropped, so no code
     /// captures a graph from the stream then.
     pub unsafe fn from_stream(device: CudaDevice, stream: usize) -> Result<Self, RuntimeError> {
         let raw = ptr::with_exposed_provenance_mut(stream);
