@@ -302,7 +302,7 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
 // No lifetime stands for another one, and the scope stays on its thread, so that the emulator
 // accepts only programs that a GPU accepts.
 #[derive(Debug)]
-pub struct EmulatedScope<'env>(PhantomData<(fn(&'env ()) -> &'env (), *mut ())>);
+pub struct EmulatedScope<'env>(PhantomData<*mut &'env ()>);
 
 /// Host memory of an [`EmulatedQueue`] that several threads fill and read at the same time.
 pub struct EmulatedShared<T: Plain> {

@@ -158,8 +158,8 @@ pub trait Queue: Debug + Send + Sync {
     fn is_registered(&self, memory: &[u8]) -> bool;
 
     /// Calls `work`, in which [`upload_from`](Self::upload_from) and
-    /// [`download_to`](Self::download_to) issue copies of memory that the host has borrowed, on
-    /// this queue and others. Waits for these copies, and for all operations before them on the
+    /// [`download_to`](Self::download_to) issue copies of borrowed memory of the host, on this
+    /// queue and others. Waits for these copies, and for all operations before them on the
     /// same queues, and returns the result of `work`. Waits also if `work` panics. Aborts the
     /// process if the device refuses to wait, because the copies could then use memory after the
     /// end of its borrow.
@@ -187,8 +187,8 @@ pub trait Queue: Debug + Send + Sync {
     ) -> Result<(), RuntimeError>;
 
     /// Fills `to` from the beginning of `from`. The copy is done at the end of the
-    /// [scope](Self::scope). If that fails, the content of `to` is unspecified. Copies to
-    /// [registered](Device::register) memory are fast.
+    /// [scope](Self::scope). If the scope returns an error, the content of `to` is unspecified.
+    /// Copies to [registered](Device::register) memory are fast.
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload).
@@ -200,9 +200,9 @@ pub trait Queue: Debug + Send + Sync {
     ) -> Result<(), RuntimeError>;
 
     /// Lets the host wait for the operations that have been issued so far, without waiting for
-    /// later ones: [`HostMemory::read`] then waits until those that use the memory are done. It
-    /// changes no result. A device to which it makes no difference, as this implementation, does
-    /// nothing.
+    /// later ones: if no later operation uses some memory, [`HostMemory::read`] waits for those
+    /// before the mark only. A mark changes no result. A device to which it makes no difference,
+    /// such as this implementation, does nothing.
     ///
     /// # Errors
     /// [`RuntimeError`] if the operation cannot be issued.

@@ -36,11 +36,9 @@ impl Counter {
     /// Calls `wait`, which waits for all operations that have been issued. If it succeeds, those
     /// that were counted before are known to be done.
     pub(super) fn wait<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let issued = self.issued.load(Ordering::Acquire);
-        wait()?;
-        self.done.fetch_max(issued, Ordering::AcqRel);
-        Ok(())
+        self.wait_until(&self.issued, wait)
     }
+
     /// Calls `mark`, which sets a mark after all operations that have been issued. If it succeeds,
     /// [`wait_for_mark`](Self::wait_for_mark) suffices for those that were counted before.
     pub(super) fn mark<E>(&self, mark: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
@@ -58,9 +56,19 @@ impl Counter {
     /// Calls `wait`, which waits for the last mark. If it succeeds, the operations before that are
     /// known to be done.
     pub(super) fn wait_for_mark<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let marked = self.marked.load(Ordering::Acquire);
+        self.wait_until(&self.marked, wait)
+    }
+
+    /// Calls `wait`. If it succeeds, the operations up to the number that `last` had before are
+    /// known to be done.
+    fn wait_until<E>(
+        &self,
+        last: &AtomicU64,
+        wait: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let last = last.load(Ordering::Acquire);
         wait()?;
-        self.done.fetch_max(marked, Ordering::AcqRel);
+        self.done.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::error::RuntimeError;
 pub struct CudaScope<'env> {
     copies: Uses,
     device: CudaDevice,
-    /// The context of the device stays current, so that waiting cannot fail to enter it.
+    /// Keeps the context of `device` current, so that waiting cannot fail to enter it.
     current: Current,
     // No lifetime stands for another one: memory that is borrowed for less could be freed before
     // the wait.
@@ -23,7 +23,8 @@ pub struct CudaScope<'env> {
 }
 
 impl CudaScope<'_> {
-    /// Begins a scope, mainly for queues of this device.
+    /// Begins a scope. The context of the device stays current until it ends. If a copy is on a
+    /// queue of another device whose context cannot be entered at the end, the process aborts.
     pub(super) fn new(device: CudaDevice) -> Result<Self, RuntimeError> {
         let current = device.enter()?;
         Ok(Self { copies: Uses::default(), device, current, borrowed: PhantomData })

@@ -226,8 +226,6 @@ fn large_arrays_are_fetched() {
             COUNT * P::ENCAPSULATION_KEY_BYTES > 64 << 10 && COUNT * P::CIPHERTEXT_BYTES > 64 << 10
         );
     };
-    let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
@@ -237,17 +235,25 @@ fn large_arrays_are_fetched() {
     cpu.encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut expected.0, &mut expected.1)
         .unwrap();
 
-    let encapsulation_keys = Engine::<P>::pin(&engine, encapsulation_keys).unwrap();
-    let decapsulation_keys = Engine::<P>::pin(&engine, decapsulation_keys).unwrap();
-    let mut ciphertexts = Engine::<P>::pin(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
-    let mut secrets = vec![SharedSecret::default(); COUNT];
-    engine
-        .encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut ciphertexts, &mut secrets)
-        .unwrap();
-    assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
-    secrets.fill(SharedSecret::default());
-    engine.decapsulate(Keys::Each(&decapsulation_keys), &ciphertexts, &mut secrets).unwrap();
-    assert!(secrets == expected.1);
+    // The second engine has two chunks under way, of which the first one is too large for staging.
+    // Each device of the third one has three chunks for two slots.
+    for (chunk, slots, devices) in [(COUNT, 1, 1), (80, 2, 1), (16, 2, 2)] {
+        let options = DeviceOptions { chunk, slots, ..emulated() };
+        let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
+        let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+        let encapsulation_keys = Engine::<P>::pin(&engine, encapsulation_keys.clone()).unwrap();
+        let decapsulation_keys = Engine::<P>::pin(&engine, decapsulation_keys.clone()).unwrap();
+        let mut ciphertexts =
+            Engine::<P>::pin(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
+        let mut secrets = vec![SharedSecret::default(); COUNT];
+        engine
+            .encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut ciphertexts, &mut secrets)
+            .unwrap();
+        assert!((&ciphertexts[..], &secrets) == (&expected.0[..], &expected.1));
+        secrets.fill(SharedSecret::default());
+        engine.decapsulate(Keys::Each(&decapsulation_keys), &ciphertexts, &mut secrets).unwrap();
+        assert!(secrets == expected.1);
+    }
 }
 
 /// Runs small batches on two devices, from more threads than there are slots.

@@ -3,11 +3,12 @@
 //! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
 //! and, in some batches, the first ones, which grow.
 //!
-//! If the host copies keys or ciphertexts, or generates keys, a batch uses one thread per slot of
-//! each device, or one thread per chunk if there are fewer chunks. A thread takes one chunk after
-//! the other: it waits for a free slot, issues copies and kernels, and waits for the results.
-//! Otherwise one thread per device issues all chunks for which there are slots, before it waits for
-//! the first one. One of all these threads is the caller's.
+//! If the ciphertexts of a batch lie in pinned memory, and so do its keys if there are several that
+//! are not loaded, one thread per device issues all chunks for which there are slots, before it
+//! waits for the first one. Any other batch, and key generation, uses one thread per slot of each
+//! device, or one thread per chunk if there are fewer chunks. Such a thread takes one chunk after
+//! the other: it waits for a free slot, issues copies and kernels, and waits for the results. One
+//! of all these threads is the caller's.
 
 use core::ops::Range;
 use std::format;
@@ -314,7 +315,7 @@ impl<D: Device> Batches<D> {
                 )?;
                 Ok((issued, secrets))
             },
-            |slot, (under_way, secrets)| slot.finish(under_way, secrets),
+            |slot, (issued, secrets)| slot.finish(issued, secrets),
         )
     }
 
@@ -342,7 +343,7 @@ impl<D: Device> Batches<D> {
                 let issued = slot.issue_decapsulations(scope, keys, chunk.batch, count, from)?;
                 Ok((issued, secrets))
             },
-            |slot, (under_way, secrets)| slot.finish(under_way, secrets),
+            |slot, (issued, secrets)| slot.finish(issued, secrets),
         )
     }
 
@@ -416,12 +417,10 @@ impl<D: Device> Batches<D> {
             BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => of(keys),
             BatchKeys::One(_) | BatchKeys::Loaded(_) => of(&[]),
         };
-        // If the device reads and writes the caller's memory, one thread issues all chunks. Threads
-        // that wake up and issue at the same time begin later, and disturb each other in the
-        // driver.
-        let is_copied = matches!(moving, Moving::Copied(_) | Moving::CopiedInputs(_))
-            || !self.is_pinned(ciphertexts);
-        let together = if is_copied { 1 } else { self.slots[0].len() };
+        // If the host copies no rows, one thread issues all chunks of a device. Threads that wake
+        // up and issue at the same time begin later, and disturb each other in the driver.
+        let host_copies = matches!(moving, Moving::CopiedInputs(_)) || !self.is_pinned(ciphertexts);
+        let together = if host_copies { 1 } else { self.slots[0].len() };
         let plan = Plan { together, ..self.plan(count, moving) };
         if let BatchKeys::Loaded(loaded) = keys {
             loaded.check_chunks(plan.chunk)?;
@@ -558,7 +557,7 @@ mod tests {
             let plan = batches.plan_with(&keys, COUNT, ciphertexts, operation).unwrap();
             assert_eq!(plan.chunk, 512);
             assert_eq!(plan.ranges().map(|range| range.len()).sum::<usize>(), COUNT);
-            plan.growing
+            (plan.growing, plan.together)
         };
         let [of_encapsulations, of_decapsulations] =
             [Operation::Encapsulation, Operation::Decapsulation].map(|operation| {
@@ -569,9 +568,10 @@ mod tests {
                     growing(BatchKeys::One(&ordinary[0]), &ordinary[1], operation),
                 ]
             });
-        // Only the keys are inputs of encapsulations.
-        assert_eq!(of_encapsulations, [4, 0, 0, 0]);
-        assert_eq!(of_decapsulations, [4, 4, 0, 4]);
+        // Only the keys are inputs of encapsulations. One thread has the chunks of all four slots
+        // under way if the host copies nothing.
+        assert_eq!(of_encapsulations, [(4, 1), (0, 1), (0, 4), (0, 1)]);
+        assert_eq!(of_decapsulations, [(4, 1), (4, 1), (0, 4), (4, 1)]);
     }
 
     #[test]
@@ -621,7 +621,8 @@ mod tests {
         let cancellations = AtomicU64::new(0);
         let plan = Plan { count: 5, chunk: 1, growing: 0, first: 0, together: 3 };
         let deal = Deal::new(&slots, &cancellations, plan, plan.ranges());
-        assert_eq!(deal.servers(), vec![0; slots[0].len().min(5).div_ceil(3)]);
+        // Three chunks of five, or of as many as there are slots, are with one thread.
+        assert_eq!(deal.servers().len(), if slots[0].len() > 3 { 2 } else { 1 });
         let steps = Mutex::new(Vec::new());
         let issue = |_: &mut _, chunk: &Chunk, _| {
             steps.lock().unwrap().push(Issue(chunk.number));

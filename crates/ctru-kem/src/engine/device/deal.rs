@@ -113,7 +113,8 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
 
     /// Calls `issue` for chunks of a device, each with a free slot, and `finish` with what it
     /// returns, for one chunk after the other. Ends when there are no more chunks, a chunk has
-    /// failed, or the batch has been cancelled; what has been issued is finished.
+    /// failed, or the batch has been cancelled; what has been issued is finished. If one of the two
+    /// panics, slots may be given back while their queues still work on chunks of this thread.
     pub(super) fn serve<I>(
         &self,
         device: usize,
@@ -142,13 +143,13 @@ impl<'a, S, C, E> Deal<'a, S, C, E> {
     fn next(&self, device: usize, may_wait: bool) -> Option<(Taken<'a, S>, Chunk, C)> {
         let (queue, slots) = (&self.queues[device], &self.slots[device]);
         let (chunk, part) = lock(queue).pop_front()?;
-        match if may_wait { Some(slots.take()) } else { slots.try_take() } {
-            Some(slot) => Some((slot, chunk, part)),
-            None => {
-                lock(queue).push_front((chunk, part));
-                None
-            }
-        }
+        let slot = if may_wait { Some(slots.take()) } else { slots.try_take() };
+        let Some(slot) = slot else {
+            // This thread has chunks under way, so it comes back for this one.
+            lock(queue).push_front((chunk, part));
+            return None;
+        };
+        Some((slot, chunk, part))
     }
 
     /// Notes what was done, or a failure.

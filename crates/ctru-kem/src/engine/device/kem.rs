@@ -30,7 +30,7 @@ pub(super) enum ChunkKeys<'a, K> {
 }
 
 /// A chunk of encapsulations or decapsulations that has been issued.
-pub(super) struct UnderWay<'a> {
+pub(super) struct Issued<'a> {
     ciphertexts: Ciphertexts<'a>,
     /// The check of keys, if there is one, and the number of keys.
     check: Option<(ChunkCheck<'a>, usize)>,
@@ -130,7 +130,7 @@ impl<Q: Queue> Slot<Q> {
         range: &Range<usize>,
         whole: usize,
         ciphertexts: &'env mut [u8],
-    ) -> Result<UnderWay<'env>, RuntimeError> {
+    ) -> Result<Issued<'env>, RuntimeError> {
         let Self { device, pinned } = self;
         let Pinned {
             keys: staged_keys,
@@ -186,10 +186,10 @@ impl<Q: Queue> Slot<Q> {
             // The host copies the shared secrets while the ciphertexts are on their way.
             device.queue.mark()?;
             device.queue.download_to(scope, on_device, ciphertexts)?;
-            return Ok(UnderWay { ciphertexts: Ciphertexts::Sent, check, whole });
+            return Ok(Issued { ciphertexts: Ciphertexts::Sent, check, whole });
         }
         device.fetch(is_staged, on_device, staged_ciphertexts, ciphertexts.len())?;
-        Ok(UnderWay { ciphertexts: Ciphertexts::Copied(ciphertexts), check, whole })
+        Ok(Issued { ciphertexts: Ciphertexts::Copied(ciphertexts), check, whole })
     }
 
     /// Issues the decapsulations of `count` ciphertexts, as a part of a batch of `whole`
@@ -202,7 +202,7 @@ impl<Q: Queue> Slot<Q> {
         whole: usize,
         count: usize,
         ciphertexts: &'env [u8],
-    ) -> Result<UnderWay<'env>, RuntimeError> {
+    ) -> Result<Issued<'env>, RuntimeError> {
         let Self { device, pinned } = self;
         let Pinned {
             keys: staged_keys,
@@ -257,7 +257,7 @@ impl<Q: Queue> Slot<Q> {
         launches.issue(&device.queue)?;
         device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
         let check = check.map(|check| (check, keys as usize));
-        Ok(UnderWay { ciphertexts: Ciphertexts::None, check, whole })
+        Ok(Issued { ciphertexts: Ciphertexts::None, check, whole })
     }
 
     /// Waits for all operations on the queue, and writes the results to the caller's memory. If it
@@ -265,7 +265,7 @@ impl<Q: Queue> Slot<Q> {
     /// shared secrets may have become placeholders.
     pub(super) fn finish(
         &mut self,
-        UnderWay { ciphertexts, check, whole }: UnderWay<'_>,
+        Issued { ciphertexts, check, whole }: Issued<'_>,
         secrets: &mut [SharedSecret],
     ) -> Outcome {
         let Self { device: OnDevice { queue, .. }, pinned } = self;
@@ -637,6 +637,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn large_batches_with_one_key_take_its_matrix() {
         let polyphase = |batch| by_matrix(Products::Polyphase, batch, 8);

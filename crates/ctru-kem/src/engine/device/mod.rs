@@ -8,9 +8,9 @@
 //! - `resident` does batches whose data is in device memory before and after the call.
 //! - `rows` is the interface for rows of bytes, whose parameter set is chosen at run time.
 //! - `options` has the choices of the user, and measures which are fastest.
-//! - `batch` cuts a batch into chunks and runs each chunk in a slot, on a thread; `cut` says how
-//!   large the chunks are, `deal` which comes next, and `slots` which slot is free. `batch_keys`
-//!   has the keys of a batch, cut in the same way, and `threads` makes threads work at once.
+//! - `batch` cuts a batch into chunks and runs each chunk in a slot; `cut` says how large they are,
+//!   `deal` which comes next, and `slots` which slot is free. `batch_keys` has the keys of a batch,
+//!   cut in the same way, and `threads` makes threads work at once.
 //! - `merged` does small batches: those of several callers become common launches. `groups` says
 //!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
 //!   memory in which callers meet.

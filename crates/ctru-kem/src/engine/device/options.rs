@@ -28,7 +28,7 @@ pub struct DeviceOptions {
     /// multiple of 256 operations.
     pub chunk: usize,
     /// The largest number of chunks that are under way at the same time on each device. Each slot
-    /// has its own memory and its own host thread.
+    /// has its own memory and its own queue.
     pub slots: usize,
     /// The largest number of bytes of device memory that the slots take on each device. Loaded keys
     /// take further memory. So does inversion by powers, when it first needs it: up to 30 MB on

@@ -55,7 +55,8 @@ const DIRECT_BYTES_OF_WHOLE: usize = 2 << 20;
 const DIRECT_BYTES_OF_SECRETS: usize = 256 << 10;
 
 /// The largest batch whose shared secrets kernels may write to pinned memory. In a larger one, the
-/// results of other chunks are always on their way to the host.
+/// results of other chunks are always on their way to the host, and would share the link with these
+/// writes. The limit has not been measured.
 const DIRECT_BATCH: usize = 65536;
 
 /// The largest number of blocks that read the same bytes in pinned memory of the slot. Each block

@@ -43,16 +43,21 @@ impl<S> Slots<S> {
         self.all.iter().for_each(|slot| work(&mut lock(slot)));
     }
 
+    /// Returns a slot that is no longer among the free ones.
+    fn taken(&self, index: usize) -> Taken<'_, S> {
+        Taken { slots: self, index, slot: lock(&self.all[index]) }
+    }
+
     /// Takes the last free slot, if there is one.
     pub(super) fn try_take_last(&self) -> Option<Taken<'_, S>> {
         let index = lock(&self.free).pop_last()?;
-        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
+        Some(self.taken(index))
     }
 
     /// Takes the first free slot, if there is one.
     pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
         let index = lock(&self.free).pop_first()?;
-        Some(Taken { slots: self, index, slot: lock(&self.all[index]) })
+        Some(self.taken(index))
     }
 
     /// Waits until a slot is free, and takes the first free one.
@@ -61,7 +66,7 @@ impl<S> Slots<S> {
         loop {
             if let Some(index) = free.pop_first() {
                 drop(free);
-                return Taken { slots: self, index, slot: lock(&self.all[index]) };
+                return self.taken(index);
             }
             free = self.returned.wait(free).unwrap_or_else(PoisonError::into_inner);
         }
