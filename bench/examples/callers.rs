@@ -35,7 +35,7 @@ fn measure(
     // Small chunks, because an engine with large ones takes seconds to allocate.
     let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
     let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, options)?;
-    let Merging { rows, under_way, spin, callers: inside } = merging;
+    let Merging { rows, under_way, spin, callers: inside, .. } = merging;
     print!(
         "callers {callers:2} batch {batch:3} rows {rows:3} under way {under_way:2} spin {:4} \
          inside {:3}",

@@ -289,6 +289,19 @@ macro_rules! for_each_kernel {
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
+            RECOVER_MIXED_RADIX "recover_mixed_radix" =
+                whole::mixed_radix::recover(
+                    keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation;
+                        whole::mixed_radix::secret_key_copy::<R>()] as u32,
+                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    rejected: u64[EachOperation; 1]);
             DECAPSULATE_MIXED_RADIX "decapsulate_mixed_radix" =
                 whole::mixed_radix::decapsulate(
                     keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
@@ -328,6 +341,19 @@ macro_rules! for_each_kernel {
                     coins: u64[EachOperation; coin_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
+            RECOVER_PACKED13 "recover_packed13" =
+                whole::packed13::recover(
+                    keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],
+                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
+                    copied_keys: u8[EachOperation;
+                        whole::packed13::secret_key_copy::<R>()] as u32,
+                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
+                    f: u8[EachOperation; row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    coins: u64[EachOperation; coin_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    rejected: u64[EachOperation; 1]);
             DECAPSULATE_PACKED13 "decapsulate_packed13" =
                 whole::packed13::decapsulate(
                     keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],

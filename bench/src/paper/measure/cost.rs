@@ -52,6 +52,7 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
             (1 + secret_and_coins, 2.0)
         }
         "decapsulate_mixed_radix" | "decapsulate_packed13" => (secret_and_coins + rejection, 4.0),
+        "recover_mixed_radix" | "recover_packed13" => (secret_and_coins, 4.0),
         "polyphase_small"
         | "polyphase_coins"
         | "polyphase_rounded"

@@ -26,6 +26,7 @@ struct Encoding<R: Ring> {
     encapsulate: &'static RingKernels,
     encapsulate_seeds: &'static RingKernels,
     decapsulate: &'static RingKernels,
+    recover: &'static RingKernels,
     encode: fn(&Poly<R>) -> Vec<u8>,
 }
 
@@ -35,12 +36,14 @@ fn encodings<R: Ring>() -> [Encoding<R>; 2] {
             encapsulate: &ENCAPSULATE_MIXED_RADIX,
             encapsulate_seeds: &ENCAPSULATE_SEEDS_MIXED_RADIX,
             decapsulate: &DECAPSULATE_MIXED_RADIX,
+            recover: &RECOVER_MIXED_RADIX,
             encode: |h| mixed_radix::encode(h).as_ref().to_vec(),
         },
         Encoding {
             encapsulate: &ENCAPSULATE_PACKED13,
             encapsulate_seeds: &ENCAPSULATE_SEEDS_PACKED13,
             decapsulate: &DECAPSULATE_PACKED13,
+            recover: &RECOVER_PACKED13,
             encode: |h| bits::pack13(h).as_ref().to_vec(),
         },
     ]
@@ -115,7 +118,7 @@ fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
 fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
     let count = ciphertexts.len();
     let mut accepted = 0;
-    for Encoding { decapsulate, encode, .. } in encodings::<R>() {
+    for Encoding { decapsulate, recover, encode, .. } in encodings::<R>() {
         let public: Rows = keys.iter().map(|(_, h, _)| encode(h)).collect();
         let f: Vec<_> =
             keys.iter().map(|(coins, ..)| sample::sample_secret::<R>(&array(coins))).collect();
@@ -123,7 +126,7 @@ fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
             .map(|((f, public), (_, _, z))| [secret_poly::pack(f).as_ref(), public, z].concat())
             .collect();
         let results = memory::<u64>(count, SEED_WORDS);
-        let buffers = [
+        let inputs_and_memory = [
             &strings(&secret),
             &strings(ciphertexts),
             &memory::<u8>(count, copied_bytes(secret[0].len() as u32)),
@@ -132,13 +135,18 @@ fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
             &memory::<u16>(count, row::<R>()),
             &memory::<u64>(count, message_words::<R>()),
             &memory::<u64>(count, coin_words::<R>()),
-            &memory::<u64>(count, SEED_WORDS),
-            &memory::<u64>(count, SEED_WORDS),
-            &results,
         ];
+        let secrets = [0; 2].map(|_| memory::<u64>(count, SEED_WORDS));
+        let buffers: Vec<_> =
+            inputs_and_memory.into_iter().chain(&secrets).chain([&results]).collect();
         launch(decapsulate.of::<R>(), &buffers, batch(count, keys.len()));
-        for (i, (result, ciphertext)) in
-            rows(&results, SEED_WORDS).into_iter().zip(ciphertexts).enumerate()
+        let (recovered, rejected) = (memory::<u64>(count, SEED_WORDS), memory::<u64>(count, 1));
+        let buffers: Vec<_> =
+            inputs_and_memory.into_iter().chain([&recovered, &rejected]).collect();
+        launch(recover.of::<R>(), &buffers, batch(count, keys.len()));
+        let recovered = rows(&recovered, SEED_WORDS).into_iter().zip(rejected.content::<u64>());
+        for (i, ((result, recovered), ciphertext)) in
+            rows(&results, SEED_WORDS).into_iter().zip(recovered).zip(ciphertexts).enumerate()
         {
             let key = i % keys.len();
             let id = &public[key][..ID_BYTES as usize];
@@ -146,7 +154,9 @@ fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
             let mut message = R::MessageBytes::zeroed();
             e8::decode(&mul::mul_rounded(&c, &f[key]), &mut message);
             let (shared_secret, expected) = encrypted(&keys[key].1, id, message.as_ref());
-            if expected == *ciphertext {
+            let is_rejected = expected != *ciphertext;
+            assert!(recovered == (shared_secret.clone(), is_rejected.into()), "operation {i}");
+            if !is_rejected {
                 accepted += 1;
                 assert!(result == shared_secret, "operation {i}");
             } else {

@@ -2,12 +2,10 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use core::time::Duration;
-use core::{fmt, hint, ptr};
-use std::collections::{BTreeMap, HashMap};
+use core::{fmt, ptr};
+use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctru_simt::descriptor::Kernel;
 use ctru_simt::ptx::Module;
@@ -162,8 +160,6 @@ struct Opened {
     /// The kernels by their names. This lock is held for a look-up only, because a driver may
     /// compile for seconds, while other threads launch other kernels.
     functions: Mutex<HashMap<&'static str, &'static Once<Function>>>,
-    /// Held by the thread that issues a graph to this GPU.
-    issuing: &'static Mutex<()>,
 }
 
 // SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
@@ -238,28 +234,6 @@ fn opening(index: u32, module: &'static Module) -> &'static Opening {
     })
 }
 
-/// The locks that threads hold while they issue a graph, by the numbers of the GPUs.
-static ISSUING: Mutex<BTreeMap<u32, &'static Mutex<()>>> = Mutex::new(BTreeMap::new());
-
-/// Returns the lock of a GPU.
-fn issuing(index: u32) -> &'static Mutex<()> {
-    lock(&ISSUING).entry(index).or_insert_with(|| Box::leak(Box::default()))
-}
-
-/// Waits for a lock, but no longer than `most`. The thread spins, because one that sleeps takes
-/// longer to wake up than the driver to issue a graph.
-fn turn_at(mutex: &Mutex<()>, most: Duration) -> Option<MutexGuard<'_, ()>> {
-    let start = Instant::now();
-    loop {
-        match mutex.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
-            Err(TryLockError::WouldBlock) if start.elapsed() >= most => return None,
-            Err(TryLockError::WouldBlock) => hint::spin_loop(),
-        }
-    }
-}
-
 impl CudaDevice {
     /// Opens a GPU for the kernels of `module`. The PTX must have the layout that compilers
     /// produce: each kernel begins with a line `.visible .entry name(` and ends with a line `}`.
@@ -282,8 +256,7 @@ impl CudaDevice {
             unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
             let _current = Current::enter(context)?;
             compile(None, &ptx::outside_kernels(module.text()))?;
-            let (functions, issuing) = (Mutex::default(), issuing(index));
-            let opened = Opened { index, context, module, functions, issuing };
+            let opened = Opened { index, context, module, functions: Mutex::default() };
             let opened: &'static Opened = Box::leak(Box::new(opened));
             Ok(opened)
         };
@@ -348,16 +321,6 @@ impl CudaDevice {
     /// Returns whether `other` is the same GPU. If it is, both use the same memory.
     pub(super) fn is(&self, other: &Self) -> bool {
         ptr::eq(self.0.context, other.0.context)
-    }
-
-    /// Waits until no other thread issues a graph to the GPU, and keeps others from it until the
-    /// result is dropped. In the driver, threads that do so at once take turns so often that the
-    /// first one is as late as the last one.
-    ///
-    /// Nothing depends on the turn but the time. A launch can take long, for example if the driver
-    /// has no room for it, so a thread waits no longer than several graphs take.
-    pub(super) fn turn(&self) -> Option<MutexGuard<'static, ()>> {
-        turn_at(self.0.issuing, Duration::from_micros(500))
     }
 
     /// Makes the device's context current in this thread. Until the result is dropped, the
@@ -509,42 +472,5 @@ impl Drop for Current {
         // code has put in its place to choose another device. The call fails only while the process
         // ends, and then there is nothing to restore.
         let _ = unsafe { driver::cuCtxPopCurrent_v2(&raw mut context) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SHORT: Duration = Duration::from_micros(1);
-
-    #[test]
-    fn a_turn_is_with_one_thread_and_nobody_waits_for_long() {
-        let mutex = Mutex::new(());
-        let turn = turn_at(&mutex, SHORT);
-        assert!(turn.is_some());
-        std::thread::scope(|scope| {
-            assert!(scope.spawn(|| turn_at(&mutex, SHORT).is_none()).join().unwrap());
-        });
-        drop(turn);
-        assert!(turn_at(&mutex, SHORT).is_some());
-    }
-
-    #[test]
-    fn a_panic_gives_the_turn_back() {
-        let mutex = Mutex::new(());
-        let panicked = std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                let _turn = turn_at(&mutex, SHORT);
-                panic!("on purpose");
-            });
-            thread.join().is_err()
-        });
-        assert!(panicked && turn_at(&mutex, SHORT).is_some());
-    }
-
-    #[test]
-    fn every_gpu_has_one_lock() {
-        assert!(ptr::eq(issuing(0), issuing(0)) && !ptr::eq(issuing(0), issuing(1)));
     }
 }

@@ -9,7 +9,6 @@ use cust::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUstream,
 };
 
-use super::device::CudaDevice;
 use super::driver;
 use crate::error::RuntimeError;
 use crate::queue::Order;
@@ -168,14 +167,13 @@ impl Graphs {
     }
 
     /// Issues launches to `stream` as a graph. Prepares a graph if none has these kernels. The
-    /// caller has made `device` current.
+    /// caller has made the device current.
     ///
     /// # Safety
     /// The launches may run: their functions and memory exist, and the memory stays until they are
     /// done. `stream` is the stream of these graphs.
     pub(super) unsafe fn launch(
         &mut self,
-        device: CudaDevice,
         stream: CUstream,
         launches: Vec<(Described, Order)>,
     ) -> Result<(), RuntimeError> {
@@ -191,13 +189,11 @@ impl Graphs {
                 (Graph::new(launches)?, Vec::new())
             }
         };
-        let turn = device.turn();
         let updated = graph.update(launches);
         // SAFETY: the executable graph and the stream exist, and the caller keeps the promises of
         // this function.
         let launch = || unsafe { driver::cuGraphLaunch(graph.executable, stream) };
         let launched = updated.and_then(|()| launch());
-        drop(turn);
         self.0.push(graph);
         launched
     }

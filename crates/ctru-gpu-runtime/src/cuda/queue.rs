@@ -388,7 +388,7 @@ impl Queue for CudaQueue {
         let mut graphs = self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as in `launch`. A graph keeps arguments longer than this call, but it sets those
         // of every launch to these before it runs, and does not run if it cannot set them.
-        let launched = unsafe { graphs.launch(self.0.device, self.0.raw, described) };
+        let launched = unsafe { graphs.launch(self.0.raw, described) };
         let memory = launches.iter().flat_map(|launch| &launch.memory);
         Uses::record_all(&self.0, memory.filter_map(|memory| memory.host.as_ref()));
         launched

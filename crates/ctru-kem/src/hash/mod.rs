@@ -128,6 +128,31 @@ fn hash_messages<R: Ring, const N: usize>(
     shake256_padded(&seeds, &mut hashed.each_mut().map(|hashed| hashed.coins.as_mut()));
 }
 
+/// Writes the shared secrets for the case of rejection to `rejected`: the first half of
+/// `SHA3-512(ID(pk) || z || ciphertext)` for each of `N` decapsulations. They are wiped when
+/// dropped.
+#[cfg(feature = "gpu")]
+pub(crate) fn rejections<R: Ring, const N: usize>(
+    ids: [&Id; N],
+    z: [&[u8; SEED_BYTES]; N],
+    ciphertexts: [&[u8]; N],
+    rejected: &mut [Secret<[u8; SHARED_SECRET_BYTES]>; N],
+) {
+    const { assert!(KEY_ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES < REJECTION_INPUT) };
+    let mut inputs = [const { Padded::<Sha3_512, REJECTION_INPUT>::room() }; N];
+    for (input, ((id, z), ciphertext)) in inputs.iter_mut().zip(ids.iter().zip(z).zip(ciphertexts))
+    {
+        input.fill(&[*id, z, ciphertext]);
+    }
+    hash(&inputs, &mut rejected.each_mut().map(|secret| secret.as_mut_slice()));
+}
+
+/// Returns the largest number of states that this CPU hashes together.
+#[cfg(feature = "gpu")]
+pub(crate) fn states() -> usize {
+    Vectors::in_use().states()
+}
+
 /// Computes all hashes of `N` decapsulations.
 ///
 /// Writes the hashes of the decrypted messages to `hashed`. Writes the shared secrets for the case

@@ -118,6 +118,11 @@ fn callers_get_the_results_of_the_cpu() {
         let merging = Merging { callers: Some(callers), ..merging(8, 1) };
         check::<CtruPrime653<MixedRadix>>(&counts, 1, merging);
     }
+    // More operations than the host hashes together, and the device hashes all of them.
+    check::<CtruPrime653<Packed13>>(&[10], 1, merging(16, 1));
+    let merging_of = |rejections| Merging { rejections: Some(rejections), ..merging(8, 1) };
+    check::<CtruPrime653<MixedRadix>>(&counts, 1, merging_of(0));
+    check::<CtruPrime653<Packed13>>(&counts, 1, merging_of(3));
     // Without common launches.
     check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
 }

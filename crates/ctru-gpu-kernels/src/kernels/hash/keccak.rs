@@ -129,15 +129,19 @@ impl<S: Simt> State for PerWarp<S> {
     fn permute(mut self) -> Self {
         let Self { s, lane: mut a } = self;
         let i = s.lane();
-        let rotation = s.constant(&ROTATIONS, i);
-        for round in 0..rolled(s, ROUNDS) {
-            let column = (1..5).fold(a, |sum, k| sum ^ shuffle(s, a, (i + 5 * k) % LANES));
-            a ^= shuffle(s, column, right(i, 4)) ^ shuffle(s, column, right(i, 1)).rotate_left(1);
-            a = a.rotate_left(rotation);
-            let [b0, b1, b2] = [0, 1, 2].map(|k| shuffle(s, a, before_pi(right(i, k))));
-            a = b0 ^ (!b1 & b2);
-            let constant = s.constant(&ROUND_CONSTANTS, round);
-            a ^= if i == 0 { constant } else { 0 };
+        let places = s.constant(&ROTATIONS, i);
+        let columns = [right(i, 4), right(i, 1)];
+        let sources = [0, 1, 2].map(|k| before_pi(right(i, k)));
+        // Two rounds per iteration, because a jump takes as long as several instructions.
+        for two in 0..rolled(s, ROUNDS / 2) {
+            for round in [2 * two, 2 * two + 1] {
+                let constant = s.constant(&ROUND_CONSTANTS, round);
+                let column = (1..5).fold(a, |sum, k| sum ^ shuffle(s, a, (i + 5 * k) % LANES));
+                let [left, right] = columns.map(|lane| shuffle(s, column, lane));
+                a = rotate_left(xor(s, a, left, right.rotate_left(1)), places);
+                let [b0, b1, b2] = sources.map(|lane| shuffle(s, a, lane));
+                a = b0 ^ if i == 0 { constant } else { 0 } ^ (!b1 & b2);
+            }
         }
         self.lane = a;
         self
@@ -330,6 +334,16 @@ fn xor<S: Simt>(s: S, a: u64, b: u64, c: u64) -> u64 {
         u64::from(s.xor(a, b, c)) << shift
     };
     half(0) | half(32)
+}
+
+/// Rotates a word by fewer than 64 places, which the compiler does not know. Each half of the result
+/// takes one shift of a pair of halves.
+#[inline(always)]
+fn rotate_left(word: u64, places: u32) -> u64 {
+    let (low, high) = (word & 0xffff_ffff, word >> 32);
+    let (low, high) = if places & 32 != 0 { (high, low) } else { (low, high) };
+    let upper_half = |pair: u64| pair << (places & 31) >> 32;
+    upper_half(high << 32 | low) << 32 | upper_half(low << 32 | high)
 }
 
 #[inline(always)]

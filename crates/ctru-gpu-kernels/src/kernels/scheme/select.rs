@@ -57,14 +57,21 @@ pub(crate) fn choice<S: Simt>(
         (i, s.load(rejection_secrets, i), s.load(shared_secrets, i))
     });
     move |difference| {
-        // The number comes from a shuffle, so the compiler knows nothing about its value. If it
-        // knew that the number is the result of a comparison, it could branch.
-        let rejected = warp::reduce(s, is_not_zero(difference), |a, b| a | b);
+        let rejected = is_rejected(s, difference);
         if let Some((i, rejection, secret)) = word {
             let mask = u64::from(rejected).wrapping_neg();
             s.store(results, i, secret ^ (mask & (secret ^ rejection)));
         }
     }
+}
+
+/// Returns 0 if the `difference` of every thread of the warp is 0, else 1.
+///
+/// The number comes from a shuffle, so the compiler knows nothing about its value. If it knew that
+/// the number is the result of a comparison, it could branch.
+#[inline(always)]
+pub(crate) fn is_rejected<S: Simt>(s: S, difference: u32) -> u32 {
+    warp::reduce(s, is_not_zero(difference), |a, b| a | b)
 }
 
 /// Returns 0 if the number is 0, else 1.

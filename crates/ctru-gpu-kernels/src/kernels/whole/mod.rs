@@ -5,6 +5,10 @@
 //! A block is two warps and does one operation. While the first warp hashes, the second one decodes
 //! the key and multiplies. Keys and ciphertexts may lie in memory of the host, where each access
 //! takes long, so the kernels copy them to memory of the device before they use them.
+//!
+//! The permutations of a hash wait for one another, and a warp takes about 2.3 us for each on an
+//! H200. So the hash of a rejection takes most of the time of a decapsulation, and there are also
+//! kernels that leave it to the host, which hashes at the same time.
 
 pub mod mixed_radix;
 pub mod packed13;
@@ -181,6 +185,66 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     }
 }
 
+/// The arrays of a recovery in global memory.
+#[derive(Copy, Clone)]
+struct Recovery<S: Simt> {
+    keys: S::Global<u8>,
+    ciphertexts: S::Global<u8>,
+    copied_keys: S::Global<u8>,
+    copied_ciphertexts: S::Global<u8>,
+    f: S::Global<u8>,
+    h: S::Global<u16>,
+    messages: S::Global<u64>,
+    coins: S::Global<u64>,
+    shared_secrets: S::Global<u64>,
+    rejected: S::Global<u64>,
+}
+
+/// Decapsulates without the hash of a rejection: the second warp decrypts; then it hashes while the
+/// first one decodes `h`; then the second one encrypts again and compares.
+#[inline(always)]
+fn recover<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Recovery<S>, batch: Batch) {
+    let Recovery { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;
+    let (operation, warp) = (s.block(), warp::number(s));
+    let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
+    let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
+    if warp == 0 {
+        warp::copy_bytes(s, (arrays.keys, key), key_bytes, (copied_keys, operation));
+    } else {
+        let received = (arrays.ciphertexts, ciphertext);
+        warp::copy_bytes(s, received, bytes, (copied_ciphertexts, operation));
+    }
+    s.sync_block();
+    let ciphertext = (copied_ciphertexts, warp::place_of_copy(ciphertext, bytes, operation));
+    let key = warp::place_of_copy(key, key_bytes, operation);
+    let encoded = key + R::SECRET_POLY_BYTES as u32;
+    if warp == 1 {
+        decode_secret::<S, R>(s, (copied_keys, key), f, operation);
+        s.sync_warp();
+        fused::message::<S, R>(s, ciphertext, (f, operation), messages);
+    }
+    // What follows uses the same shared memory.
+    s.sync_block();
+    if warp == 0 {
+        decode_public::<S, R, E>(s, (copied_keys, encoded), h, operation, |_, _| ());
+    } else {
+        let id = Id { s, bytes: copied_keys, start: encoded };
+        let (own, secrets) = (Own::alone(operation), arrays.shared_secrets);
+        derive::decapsulation::<R, PerWarp<S>>(own, messages, id, secrets, coins);
+    }
+    s.sync_block();
+    if warp == 1 {
+        fused::stage_key::<S, R>(s, h, operation);
+        s.sync_warp();
+        fused::multiply::<S, R>(s, coins, messages);
+        let difference = fused::difference::<S, R>(s, ciphertext.0, ciphertext.1);
+        let rejected = select::is_rejected(s, difference);
+        if s.lane() == 0 {
+            s.store(arrays.rejected, operation, u64::from(rejected));
+        }
+    }
+}
+
 /// Computes a rejection secret as [`rejection_secret`](super::hash::reject::rejection_secret) does,
 /// in one warp. `z` returns the words of `z`. The ciphertext begins at byte `start` of its array.
 #[inline(always)]
@@ -215,7 +279,7 @@ macro_rules! whole_kernels {
     ($encoding:ident) => {
         use ctru_math::Ring;
 
-        use super::{Decapsulation, Encapsulation};
+        use super::{Decapsulation, Encapsulation, Recovery};
         use crate::descriptor::{Batch, Shape};
         use crate::kernels::keys::{Encoding, secret_bytes};
         use crate::kernels::warp;
@@ -316,6 +380,46 @@ macro_rules! whole_kernels {
                 ciphertexts,
             };
             super::encapsulate::<S, R, $encoding, _>(s, arrays, batch);
+        }
+
+        /// Decapsulates, but leaves the rejection to the caller.
+        ///
+        /// Threads: two warps per operation.
+        /// Shared memory: as for [`encapsulate`].
+        /// Arrays: `keys`, encoded secret keys, one per operation or one shared key;
+        /// `ciphertexts`; `shared_secrets`, those that decapsulation returns if the ciphertext is
+        /// the encryption of the decrypted message; `rejected`, one word per operation, 0 if it is
+        /// and 1 if it is not. The others are memory for the kernel, with one row per operation.
+        /// Source: CTRU-Prime paper, Algorithm 6.
+        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
+        #[inline(always)]
+        pub fn recover<S: Simt, R: Ring>(
+            s: S,
+            keys: S::Global<u8>,
+            ciphertexts: S::Global<u8>,
+            copied_keys: S::Global<u8>,
+            copied_ciphertexts: S::Global<u8>,
+            f: S::Global<u8>,
+            h: S::Global<u16>,
+            messages: S::Global<u64>,
+            coins: S::Global<u64>,
+            shared_secrets: S::Global<u64>,
+            rejected: S::Global<u64>,
+            batch: Batch,
+        ) {
+            let arrays = Recovery {
+                keys,
+                ciphertexts,
+                copied_keys,
+                copied_ciphertexts,
+                f,
+                h,
+                messages,
+                coins,
+                shared_secrets,
+                rejected,
+            };
+            super::recover::<S, R, $encoding>(s, arrays, batch);
         }
 
         /// Decapsulates.

@@ -13,6 +13,7 @@
 use core::ops::Range;
 use std::format;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
@@ -29,9 +30,10 @@ use super::powers::SharedMaps;
 use super::set::{Set, WHOLE_BATCH};
 use super::slot::Slot;
 use super::slots::Slots;
-use super::staged::{EncodedKeys, Operation};
+use super::staged::EncodedKeys;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::threads::in_parallel;
+use super::turn::Turn;
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -61,6 +63,13 @@ pub(super) struct Batches<D: Device> {
     cancellations: AtomicU64,
 }
 
+/// An operation on ciphertexts.
+#[derive(Copy, Clone)]
+enum Operation {
+    Encapsulation,
+    Decapsulation,
+}
+
 impl<D: Device> Batches<D> {
     /// Allocates all memory and starts the threads; see
     /// [`DeviceEngine::over`](super::DeviceEngine).
@@ -83,11 +92,12 @@ impl<D: Device> Batches<D> {
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
+            let turn = Arc::<Turn>::default();
             // The kernels of the first slots go first, so that the chunks of a batch end one after
             // the other, and the results of one are transferred while others are computed.
             let slot = |rank| {
                 let queue = device.ranked_queue(rank)?;
-                Slot::new(queue, set, chunk, products, roots.clone())
+                Slot::new(queue, set, chunk, products, roots.clone(), Arc::clone(&turn))
             };
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };

@@ -16,7 +16,7 @@ use super::options::Products;
 use super::past_caches::{self, Written};
 use super::set::{WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
 use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
-use super::staged::{Operation, Staged};
+use super::staged::{Staged, Work};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -66,7 +66,7 @@ impl<Q: Queue> Slot<Q> {
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
             device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
-            launches.issue(&device.queue)?;
+            launches.issue(device, count)?;
             device.queue.synchronise()
         })?;
         Ok(decoded)
@@ -85,7 +85,7 @@ impl<Q: Queue> Slot<Q> {
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
             device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
-            launches.issue(&device.queue)?;
+            launches.issue(device, count)?;
             device.queue.synchronise()
         })?;
         Ok(decoded)
@@ -110,7 +110,7 @@ impl<Q: Queue> Slot<Q> {
         let to = target::<_, Q>(is_direct(decapsulation_keys.len()), &mut pinned.keys, keys);
         let mut launches = device.launches(whole);
         device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
-        launches.issue(&device.queue)?;
+        launches.issue(device, range.len())?;
         device.receive_key_pairs(
             range,
             whole,
@@ -179,7 +179,7 @@ impl<Q: Queue> Slot<Q> {
             }
             device.encapsulate(&mut launches, batch, key, given, to, results);
         }
-        launches.issue(&device.queue)?;
+        launches.issue(device, range.len())?;
         device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
         let check = check.map(|check| (check, keys as usize));
         if !is_staged && device.queue.is_registered(ciphertexts) {
@@ -254,7 +254,7 @@ impl<Q: Queue> Slot<Q> {
             }
             device.decapsulate(&mut launches, batch, key, received, results);
         }
-        launches.issue(&device.queue)?;
+        launches.issue(device, count)?;
         device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
         let check = check.map(|check| (check, keys as usize));
         Ok(Issued { ciphertexts: Ciphertexts::None, check, whole })
@@ -424,26 +424,59 @@ impl<Q: Queue> OnDevice<Q> {
     /// the key of all operations, or `None` if each has its own in a staged row.
     pub(super) fn issue_whole(
         &self,
-        operation: Operation,
+        work: Work,
         staged: &mut Staged<Q>,
         key: Option<&Q::Memory>,
         batch: Batch,
     ) -> Outcome {
-        let mut launches = self.launches(batch.operations() as usize);
-        let Staged { keys, ciphertexts, seeds, shared_secrets } = staged;
+        let count = batch.operations() as usize;
+        let mut launches = self.launches(count);
+        let Staged { keys, ciphertexts, seeds, shared_secrets, rejected } = staged;
         let (rows, ciphertexts) = (keys.on_device(), ciphertexts.on_device());
         let keys = key.unwrap_or(rows);
-        let (seeds, results) = (seeds.on_device(), shared_secrets.on_device());
-        match operation {
-            Operation::Encapsulation => {
-                let given = (seeds, false);
+        let results = shared_secrets.on_device();
+        match work {
+            Work::Encapsulate => {
+                let given = (seeds.on_device(), false);
                 self.encapsulate_whole(&mut launches, batch, given, keys, results, ciphertexts);
             }
-            Operation::Decapsulation => {
+            Work::Decapsulate => {
                 self.decapsulate_whole(&mut launches, batch, keys, ciphertexts, results);
             }
+            Work::Recover => {
+                let results = [results, rejected.on_device()];
+                self.recover_whole(&mut launches, batch, keys, ciphertexts, results);
+            }
         }
-        launches.issue(&self.queue)
+        launches.issue(self, count)
+    }
+
+    /// Decapsulates with encoded keys in one launch, without rejections. `results` are the shared
+    /// secrets and whether they are rejected.
+    fn recover_whole<'a>(
+        &'a self,
+        launches: &mut Launches<'a, Q>,
+        batch: Batch,
+        keys: &'a Q::Memory,
+        ciphertexts: &'a Q::Memory,
+        [shared_secrets, rejected]: [&'a Q::Memory; 2],
+    ) {
+        let Buffers { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } =
+            &self.buffers;
+        let DecapsulationKeyBuffers { f, encapsulation_key, .. } = decoded;
+        let memory: [&Q::Memory; 10] = [
+            keys,
+            ciphertexts,
+            copied_keys,
+            copied_ciphertexts,
+            f,
+            &encapsulation_key.h,
+            messages,
+            coins,
+            shared_secrets,
+            rejected,
+        ];
+        launches.add(self.set.encoding.recover, &memory, batch);
     }
 
     /// Decapsulates with encoded keys in one launch.
@@ -584,6 +617,7 @@ fn by_matrix(products: Products, batch: Batch, least: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::vec;
     use std::vec::Vec;
 
@@ -609,7 +643,7 @@ mod tests {
         let queue = device.queue().unwrap();
         let roots = RootInversion { powers: 0, maps: SharedMaps::new() };
         let set = Set::of::<P>();
-        let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots);
+        let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots, Arc::default());
         let mut slot = slot.unwrap();
         let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
         let key = key.encapsulation_key();

@@ -6,6 +6,7 @@ use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
 use super::set::Set;
+use super::slot::OnDevice;
 
 /// Launches of a chunk, which are issued together.
 pub(super) struct Launches<'a, Q: Queue> {
@@ -43,8 +44,11 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         self.list.push(Launch { kernel, memory, batch, order });
     }
 
-    /// Issues the launches.
-    pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
-        queue.launch_all(&self.list)
+    /// Issues the launches of `count` operations of the batch. If other threads issue the rest of
+    /// the batch, waits for its turn. A single launch takes so little time that it does not wait.
+    pub(super) fn issue(&self, on: &OnDevice<Q>, count: usize) -> Result<(), RuntimeError> {
+        let are_alone = count == self.whole || self.list.len() == 1;
+        let _turn = if are_alone { None } else { on.turn.take() };
+        on.queue.launch_all(&self.list)
     }
 }

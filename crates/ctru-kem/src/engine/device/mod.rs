@@ -43,6 +43,7 @@ mod past_caches;
 #[doc(hidden)]
 pub mod powers;
 mod prefetch;
+mod rejection;
 mod resident;
 mod rows;
 mod set;
@@ -50,6 +51,7 @@ mod slot;
 mod slots;
 mod staged;
 mod threads;
+mod turn;
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -75,6 +75,10 @@ pub struct Merging {
     pub under_way: usize,
     /// How long a caller spins before it sleeps, while it waits for others.
     pub spin: Duration,
+    /// The largest number of decapsulations of a batch for which the host computes the secrets of
+    /// rejected ciphertexts. `None` stands for five times the number of Keccak states that the CPU
+    /// permutes at the same time.
+    pub rejections: Option<usize>,
     /// The largest number of callers whose batches are merged at the same time. `None` stands for
     /// the number of CPUs. Further callers wait.
     pub callers: Option<usize>,
@@ -82,7 +86,13 @@ pub struct Merging {
 
 impl Default for Merging {
     fn default() -> Self {
-        Self { rows: 128, under_way: 8, spin: Duration::from_micros(200), callers: None }
+        Self {
+            rows: 128,
+            under_way: 8,
+            spin: Duration::from_micros(200),
+            rejections: None,
+            callers: None,
+        }
     }
 }
 

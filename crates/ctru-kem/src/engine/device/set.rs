@@ -4,13 +4,17 @@
 //! compiled once per type of device, not once per parameter set.
 
 use core::ops::Range;
+use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
 use ctru_math::Ring;
+use zeroize::Zeroizing;
 
 use super::powers::Chain;
+use super::rejection;
+use super::staged::EncodedKeys;
 use crate::encoding::PublicKeyEncoding;
 use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
@@ -64,6 +68,8 @@ pub(super) struct Set {
     pub(super) matrix_decapsulation: u32,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
+    /// Returns the rejection secrets of a batch of decapsulations, hashed on the host.
+    pub(super) rejection_secrets: fn(&EncodedKeys<'_>, &[u8]) -> Zeroizing<Vec<u64>>,
     /// Overwrites rows of encapsulation keys with placeholders.
     pub(super) fill_encapsulation_keys: fn(&mut [u8]),
     /// Overwrites rows of decapsulation keys with placeholders.
@@ -96,6 +102,7 @@ impl Set {
                 matrix_encryption: if P::Ring::N == 1277 { u32::MAX } else { 8192 },
                 matrix_decapsulation: if P::Ring::N == 1277 { u32::MAX } else { 4096 },
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
+                rejection_secrets: rejection::secrets::<P>,
                 fill_encapsulation_keys: |rows| {
                     fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
                 },
@@ -148,6 +155,8 @@ pub(super) struct EncodingKernels {
     pub(super) encapsulate_seeds: &'static RingKernels,
     /// Decapsulates, with encoded keys.
     pub(super) decapsulate: &'static RingKernels,
+    /// Decapsulates, with encoded keys, and leaves the rejection to the host.
+    pub(super) recover: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
@@ -161,6 +170,7 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
     encapsulate_seeds: &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
     decapsulate: &table::DECAPSULATE_MIXED_RADIX,
+    recover: &table::RECOVER_MIXED_RADIX,
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
@@ -174,6 +184,7 @@ static PACKED13: EncodingKernels = EncodingKernels {
     encapsulate: &table::ENCAPSULATE_PACKED13,
     encapsulate_seeds: &table::ENCAPSULATE_SEEDS_PACKED13,
     decapsulate: &table::DECAPSULATE_PACKED13,
+    recover: &table::RECOVER_PACKED13,
 };
 
 impl EncodingKernels {

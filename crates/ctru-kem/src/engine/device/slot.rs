@@ -2,6 +2,7 @@
 
 use core::iter;
 use core::ops::Range;
+use std::sync::Arc;
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError};
@@ -13,6 +14,7 @@ use super::options::Products;
 use super::past_caches::{self, Written};
 use super::prefetch::prefetch;
 use super::set::Set;
+use super::turn::Turn;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
 
@@ -75,6 +77,8 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) set: &'static Set,
     pub(super) products: Products,
     pub(super) queue: Q,
+    /// The turn of the device, which all its slots share.
+    pub(super) turn: Arc<Turn>,
     pub(super) buffers: Buffers<Q>,
 }
 
@@ -90,12 +94,13 @@ impl<Q: Queue> Slot<Q> {
         chunk: usize,
         products: Products,
         roots: RootInversion<Q>,
+        turn: Arc<Turn>,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
         let buffers = Buffers::new(&queue, set, chunk, products, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
-        Ok(Self { device: OnDevice { set, products, queue, buffers }, pinned })
+        Ok(Self { device: OnDevice { set, products, queue, turn, buffers }, pinned })
     }
 
     /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory
@@ -351,10 +356,13 @@ pub(super) fn target<'a, T: Plain, Q: Queue>(
     if is_staged { staged.on_device() } else { on_device }
 }
 
-/// Converts bytes to 64-bit words in little-endian order.
-pub(super) fn bytes_to_words<const BYTES: usize>(bytes: &[u8; BYTES], words: &mut [u64]) {
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*bytes);
+/// Converts bytes to 64-bit words in little-endian order. If the last word has fewer than eight
+/// bytes, zeros take the place of the others.
+pub(super) fn bytes_to_words(bytes: &[u8], words: &mut [u64]) {
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
+        let mut eight = [0; 8];
+        eight[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_le_bytes(eight);
     }
 }
 

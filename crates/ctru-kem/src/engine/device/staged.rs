@@ -6,17 +6,20 @@ use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
 use super::buffers::{SEED, ciphertexts_len, keys_len};
+use super::rejection::GROUP;
 use super::set::Set;
 use super::slot::bytes_to_words;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
 use crate::hash::{Id, SEED_BYTES};
 
-/// What the batches of a group have in common.
+/// What the device does for the batches of a group.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
-    Encapsulation,
-    Decapsulation,
+pub(super) enum Work {
+    Encapsulate,
+    Decapsulate,
+    /// It decapsulates, but does not compute the secrets of rejected ciphertexts.
+    Recover,
 }
 
 /// The encoded keys of a batch, of `row` bytes each: one for all operations, or one for each.
@@ -29,7 +32,7 @@ pub(super) struct EncodedKeys<'a> {
 
 impl EncodedKeys<'_> {
     /// Returns the key of operation `index`.
-    fn key(&self, index: usize) -> &[u8] {
+    pub(super) fn key(&self, index: usize) -> &[u8] {
         let index = if self.is_one { 0 } else { index };
         &self.bytes[index * self.row..(index + 1) * self.row]
     }
@@ -42,6 +45,8 @@ pub(super) struct Staged<Q: Queue> {
     pub(super) ciphertexts: Q::Shared<u8>,
     pub(super) seeds: Q::Shared<u64>,
     pub(super) shared_secrets: Q::Shared<u64>,
+    /// One word for each operation: whether its ciphertext is rejected.
+    pub(super) rejected: Q::Shared<u64>,
 }
 
 impl<Q: Queue> Staged<Q> {
@@ -52,15 +57,16 @@ impl<Q: Queue> Staged<Q> {
             ciphertexts: queue.shared(ciphertexts_len(set, rows))?,
             seeds: queue.shared(rows * SEED)?,
             shared_secrets: queue.shared(rows * SEED)?,
+            rejected: queue.shared(rows)?,
         })
     }
 
     /// Overwrites all memory with zeros. If some memory fails, the rest is wiped all the same.
     /// Returns the first error.
     pub(super) fn wipe(&self) -> Result<(), RuntimeError> {
-        let Self { keys, ciphertexts, seeds, shared_secrets } = self;
+        let Self { keys, ciphertexts, seeds, shared_secrets, rejected } = self;
         let bytes = [keys, ciphertexts].map(SharedMemory::wipe);
-        let words = [seeds, shared_secrets].map(SharedMemory::wipe);
+        let words = [seeds, shared_secrets, rejected].map(SharedMemory::wipe);
         bytes.into_iter().chain(words).fold(Ok(()), Result::and)
     }
 
@@ -100,9 +106,6 @@ impl<Q: Queue> Staged<Q> {
     }
 }
 
-/// The number of seeds that are expanded together. The widest vectors hold eight Keccak states.
-const GROUP: usize = 8;
-
 /// Writes the seeds of operations `first..first + G` of a batch to `words`.
 fn write_seeds<const G: usize>(
     seeds: Seeds<'_, SEED_BYTES>,
@@ -111,12 +114,12 @@ fn write_seeds<const G: usize>(
     first: usize,
     words: &mut [u64],
 ) {
-    let ids: [Id; G] = core::array::from_fn(|i| {
+    let ids: [&Id; G] = core::array::from_fn(|i| {
         // `ID(pk)` is the beginning of the key.
-        *keys.key(first + i).first_chunk().expect("a key is longer than its ID")
+        keys.key(first + i).first_chunk().expect("a key is longer than its ID")
     });
     let mut group = Zeroizing::new([[0; SEED_BYTES]; G]);
-    seeds.write_group(purpose, first, ids.each_ref(), group.each_mut());
+    seeds.write_group(purpose, first, ids, group.each_mut());
     for (seed, words) in group.iter().zip(words.chunks_exact_mut(SEED)) {
         bytes_to_words(seed, words);
     }

@@ -42,6 +42,18 @@ impl Vectors {
         backend.is_available().then_some(Self { backend })
     }
 
+    /// Returns the largest number of states that are interleaved.
+    #[cfg(feature = "gpu")]
+    pub(in crate::hash) fn states(self) -> usize {
+        match self.backend {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2 => Avx2::STATES,
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512 => avx512::Eight::STATES,
+            _ => 1,
+        }
+    }
+
     /// Does the work with the vectors that are fastest for `states` states at the same time.
     ///
     /// [`crate::hash`] has the times. With simd128, the two states of a single decapsulation are

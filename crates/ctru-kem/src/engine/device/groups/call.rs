@@ -177,8 +177,8 @@ pub(crate) enum End<E> {
 }
 
 impl<T: PartialEq, E: Clone> Joiner<'_, T, E> {
-    /// Notes that the call has filled its rows, and waits until the work is done. If `gives_up`
-    /// says so, the call does not wait for a group that is still open.
+    /// Waits until the work is done. If [`filled`](Self::filled) has not been called, notes this
+    /// first. If `gives_up` says so, the call does not wait for a group that is still open.
     pub(crate) fn wait(&mut self, gives_up: impl Fn() -> bool) -> End<E> {
         self.filled();
         let Seat { groups, group, .. } = &self.seat;
@@ -195,7 +195,7 @@ impl<T: PartialEq, E: Clone> Joiner<'_, T, E> {
     }
 
     /// Notes that the call writes no more rows.
-    fn filled(&mut self) {
+    pub(crate) fn filled(&mut self) {
         if !self.has_filled {
             self.has_filled = true;
             let Seat { groups, group, .. } = &self.seat;
