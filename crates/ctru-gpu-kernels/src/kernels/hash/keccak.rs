@@ -336,8 +336,8 @@ fn xor<S: Simt>(s: S, a: u64, b: u64, c: u64) -> u64 {
     half(0) | half(32)
 }
 
-/// Rotates a word by fewer than 64 places, which the compiler does not know. Each half of the result
-/// takes one shift of a pair of halves.
+/// Rotates a word by fewer than 64 places, which the compiler does not know. Each half of the
+/// result takes one shift of a pair of halves.
 #[inline(always)]
 fn rotate_left(word: u64, places: u32) -> u64 {
     let (low, high) = (word & 0xffff_ffff, word >> 32);

@@ -66,7 +66,7 @@ impl<Q: Queue> Slot<Q> {
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
             device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
-            launches.issue(device, count)?;
+            launches.issue(&device.queue, &device.turn, count)?;
             device.queue.synchronise()
         })?;
         Ok(decoded)
@@ -85,7 +85,7 @@ impl<Q: Queue> Slot<Q> {
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
             device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
-            launches.issue(device, count)?;
+            launches.issue(&device.queue, &device.turn, count)?;
             device.queue.synchronise()
         })?;
         Ok(decoded)
@@ -110,7 +110,7 @@ impl<Q: Queue> Slot<Q> {
         let to = target::<_, Q>(is_direct(decapsulation_keys.len()), &mut pinned.keys, keys);
         let mut launches = device.launches(whole);
         device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
-        launches.issue(device, range.len())?;
+        launches.issue(&device.queue, &device.turn, range.len())?;
         device.receive_key_pairs(
             range,
             whole,
@@ -179,7 +179,7 @@ impl<Q: Queue> Slot<Q> {
             }
             device.encapsulate(&mut launches, batch, key, given, to, results);
         }
-        launches.issue(device, range.len())?;
+        launches.issue(&device.queue, &device.turn, range.len())?;
         device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
         let check = check.map(|check| (check, keys as usize));
         if !is_staged && device.queue.is_registered(ciphertexts) {
@@ -254,7 +254,7 @@ impl<Q: Queue> Slot<Q> {
             }
             device.decapsulate(&mut launches, batch, key, received, results);
         }
-        launches.issue(device, count)?;
+        launches.issue(&device.queue, &device.turn, count)?;
         device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
         let check = check.map(|check| (check, keys as usize));
         Ok(Issued { ciphertexts: Ciphertexts::None, check, whole })
@@ -448,7 +448,7 @@ impl<Q: Queue> OnDevice<Q> {
                 self.recover_whole(&mut launches, batch, keys, ciphertexts, results);
             }
         }
-        launches.issue(self, count)
+        launches.issue(&self.queue, &self.turn, count)
     }
 
     /// Decapsulates with encoded keys in one launch, without rejections. `results` are the shared

@@ -6,7 +6,7 @@ use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
 use super::set::Set;
-use super::slot::OnDevice;
+use super::turn::Turn;
 
 /// Launches of a chunk, which are issued together.
 pub(super) struct Launches<'a, Q: Queue> {
@@ -46,9 +46,9 @@ impl<'a, Q: Queue> Launches<'a, Q> {
 
     /// Issues the launches of `count` operations of the batch. If other threads issue the rest of
     /// the batch, waits for its turn. A single launch takes so little time that it does not wait.
-    pub(super) fn issue(&self, on: &OnDevice<Q>, count: usize) -> Result<(), RuntimeError> {
+    pub(super) fn issue(&self, queue: &Q, turn: &Turn, count: usize) -> Result<(), RuntimeError> {
         let are_alone = count == self.whole || self.list.len() == 1;
-        let _turn = if are_alone { None } else { on.turn.take() };
-        on.queue.launch_all(&self.list)
+        let _turn = if are_alone { None } else { turn.take() };
+        queue.launch_all(&self.list)
     }
 }

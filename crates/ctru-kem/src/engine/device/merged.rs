@@ -13,6 +13,7 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 
 use super::buffers::SEED;
+use super::encoded::EncodedKeys;
 use super::gate::Gate;
 use super::groups::call::{End, Entry, Leader};
 use super::groups::{Groups, Limits};
@@ -22,7 +23,7 @@ use super::rejection::select;
 use super::set::{Set, WHOLE_CHUNK};
 use super::slot::{COPIED_BYTES, Slot};
 use super::slots::Slots;
-use super::staged::{EncodedKeys, Staged, Work};
+use super::staged::{Staged, Work};
 use crate::engine::{EngineError, Seeds};
 use crate::hash::{self, SEED_BYTES};
 use crate::keys::SharedSecret;
@@ -256,8 +257,8 @@ impl<Q: Queue> Merger<Q> {
     }
 
     /// Does the work of a group of `whole` operations, of which the first `count` are the leader's.
-    /// `are_staged` says whether the leader's keys are in their rows. `meanwhile` is called when all
-    /// work has been issued.
+    /// `are_staged` says whether the leader's keys are in their rows. `meanwhile` is called when
+    /// the work has been issued.
     #[expect(clippy::too_many_arguments, reason = "a batch, its group, and where it is done")]
     fn lead(
         &self,

@@ -31,6 +31,7 @@ mod check;
 pub mod cuda;
 mod cut;
 mod deal;
+mod encoded;
 mod gate;
 mod groups;
 mod hashes;
@@ -52,6 +53,7 @@ mod slots;
 mod staged;
 mod threads;
 mod turn;
+mod words;
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -12,9 +12,9 @@ use ctru_gpu_kernels::table;
 use ctru_math::Ring;
 use zeroize::Zeroizing;
 
+use super::encoded::EncodedKeys;
 use super::powers::Chain;
 use super::rejection;
-use super::staged::EncodedKeys;
 use crate::encoding::PublicKeyEncoding;
 use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};

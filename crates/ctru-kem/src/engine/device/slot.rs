@@ -15,6 +15,7 @@ use super::past_caches::{self, Written};
 use super::prefetch::prefetch;
 use super::set::Set;
 use super::turn::Turn;
+use super::words::bytes_to_words;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
 
@@ -354,16 +355,6 @@ pub(super) fn target<'a, T: Plain, Q: Queue>(
     on_device: &'a Array<T, Q>,
 ) -> &'a Q::Memory {
     if is_staged { staged.on_device() } else { on_device }
-}
-
-/// Converts bytes to 64-bit words in little-endian order. If the last word has fewer than eight
-/// bytes, zeros take the place of the others.
-pub(super) fn bytes_to_words(bytes: &[u8], words: &mut [u64]) {
-    for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
-        let mut eight = [0; 8];
-        eight[..bytes.len()].copy_from_slice(bytes);
-        *word = u64::from_le_bytes(eight);
-    }
 }
 
 /// Copies the encapsulation keys inside the decapsulation keys `from` to `to`, until `to` is full.

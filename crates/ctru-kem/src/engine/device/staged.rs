@@ -6,9 +6,10 @@ use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
 use super::buffers::{SEED, ciphertexts_len, keys_len};
+use super::encoded::EncodedKeys;
 use super::rejection::GROUP;
 use super::set::Set;
-use super::slot::bytes_to_words;
+use super::words::bytes_to_words;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
 use crate::hash::{Id, SEED_BYTES};
@@ -20,22 +21,6 @@ pub(super) enum Work {
     Decapsulate,
     /// It decapsulates, but does not compute the secrets of rejected ciphertexts.
     Recover,
-}
-
-/// The encoded keys of a batch, of `row` bytes each: one for all operations, or one for each.
-#[derive(Copy, Clone)]
-pub(super) struct EncodedKeys<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) row: usize,
-    pub(super) is_one: bool,
-}
-
-impl EncodedKeys<'_> {
-    /// Returns the key of operation `index`.
-    pub(super) fn key(&self, index: usize) -> &[u8] {
-        let index = if self.is_one { 0 } else { index };
-        &self.bytes[index * self.row..(index + 1) * self.row]
-    }
 }
 
 /// The pinned memory of a group, with one row per operation.

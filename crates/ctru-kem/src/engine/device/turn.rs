@@ -9,9 +9,9 @@ use std::time::Instant;
 /// launch can take long, for example if the driver has no room for it.
 const MOST: Duration = Duration::from_micros(500);
 
-/// The turn of a device. Threads that issue launches to a GPU at the same time take turns inside the
-/// driver so often that the first one is as late as the last one. Nothing depends on the turn but
-/// the time.
+/// The turn of a device. Threads that issue launches to a GPU at the same time take turns inside
+/// the driver so often that the first one is as late as the last one. Nothing depends on the turn
+/// but the time.
 #[derive(Debug, Default)]
 pub(super) struct Turn(Mutex<()>);
 

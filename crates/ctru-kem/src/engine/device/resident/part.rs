@@ -154,7 +154,7 @@ impl<Q: Queue> Slot<Q> {
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
-        launches.issue(device, range.len())?;
+        launches.issue(&device.queue, &device.turn, range.len())?;
         Ok(decoded)
     }
 
@@ -169,7 +169,11 @@ impl<Q: Queue> Slot<Q> {
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
         device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
-        device.forget_copy(&rows, is_copy, launches.issue(device, range.len()))?;
+        device.forget_copy(
+            &rows,
+            is_copy,
+            launches.issue(&device.queue, &device.turn, range.len()),
+        )?;
         Ok(decoded)
     }
 
@@ -203,7 +207,7 @@ impl<Q: Queue> Slot<Q> {
             let all = Batch::each(range.len() as u32);
             launches.add(set.encoding.copy_encapsulation_key, &[&private, public], all);
         }
-        let brought = launches.issue(device, range.len()).and_then(|()| {
+        let brought = launches.issue(&device.queue, &device.turn, range.len()).and_then(|()| {
             if let (Some((public, is_other)), Some(to)) = (&public, encapsulation_keys) {
                 device.bring_rows((public, *is_other), to, public_row, range)?;
             }
@@ -240,7 +244,7 @@ impl<Q: Queue> Slot<Q> {
         }
         let given = given.memory();
         device.encapsulate(&mut launches, batch, key, given, &sent, &secrets);
-        launches.issue(device, range.len())?;
+        launches.issue(&device.queue, &device.turn, range.len())?;
         device.bring_rows((&sent, is_other), ciphertexts, set.ciphertext_bytes, range)
     }
 
@@ -266,7 +270,7 @@ impl<Q: Queue> Slot<Q> {
             device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
         }
         device.decapsulate(&mut launches, batch, key, &received, &secrets);
-        let launched = launches.issue(device, range.len());
+        let launched = launches.issue(&device.queue, &device.turn, range.len());
         match &encoded {
             Some((rows, is_copy)) => device.forget_copy(rows, *is_copy, launched),
             None => launched,
