@@ -16,6 +16,7 @@ use crate::operations::{
     Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256, strings, words,
 };
 use crate::strategies::{bytes, poly};
+use crate::traces::assert_same_trace;
 use crate::vectors::{Intermediate, array};
 
 /// A private key: the coins of `f`, then `h`, then `z`.
@@ -184,6 +185,44 @@ fn check_vectors<R: Ring>() {
     assert_eq!(check_decapsulation(&[key], &flipped), 0);
 }
 
+/// Checks that decapsulations touch the same addresses for different secret keys, one of which
+/// rejects the ciphertext.
+fn check_traces<R: Ring>() {
+    let vector = Intermediate::load(R::N);
+    let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
+    let ciphertext = &vector.encapsulations()[0].ct;
+    for Encoding { decapsulate, recover, encode, .. } in encodings::<R>() {
+        let secrets = || {
+            [(&vector.coins_f, &vector.z), (&vec![0x35; R::COIN_BYTES], &vec![0x53; SEED_BYTES])]
+                .map(|(coins, z)| {
+                    let f = sample::sample_secret::<R>(&array(coins));
+                    [secret_poly::pack(&f).as_ref(), &encode(&h), z].concat()
+                })
+                .map(|secret| {
+                    let copied = copied_bytes(secret.len() as u32);
+                    vec![
+                        strings(&[secret]),
+                        strings(core::slice::from_ref(ciphertext)),
+                        memory::<u8>(1, copied),
+                        memory::<u8>(1, copied_bytes(R::CIPHERTEXT_BYTES as u32)),
+                        memory::<u8>(1, row::<R>()),
+                        memory::<u16>(1, row::<R>()),
+                        memory::<u64>(1, message_words::<R>()),
+                        memory::<u64>(1, coin_words::<R>()),
+                        memory::<u64>(1, SEED_WORDS),
+                    ]
+                })
+        };
+        for (kernel, results) in [(recover, &[1][..]), (decapsulate, &[SEED_WORDS; 2])] {
+            let buffers = secrets().map(|mut buffers| {
+                buffers.extend(results.iter().map(|&words| memory::<u64>(1, words)));
+                buffers
+            });
+            assert_same_trace(kernel.of::<R>(), buffers, batch(1, 1));
+        }
+    }
+}
+
 fn key<R: Ring>() -> impl Strategy<Value = Key<R>> {
     (bytes(R::COIN_BYTES), poly::<R>(), bytes(SEED_BYTES))
 }
@@ -215,6 +254,10 @@ macro_rules! properties {
                     let (keys, ciphertexts): (Vec<_>, Vec<_>) = both.into_iter().unzip();
                     check_decapsulation::<$ring>(&keys, &ciphertexts);
                 }
+            }
+            #[test]
+            fn decapsulations_touch_the_same_addresses() {
+                check_traces::<$ring>();
             }
             #[test]
             fn vectors() {

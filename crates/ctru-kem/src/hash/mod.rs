@@ -128,23 +128,25 @@ fn hash_messages<R: Ring, const N: usize>(
     shake256_padded(&seeds, &mut hashed.each_mut().map(|hashed| hashed.coins.as_mut()));
 }
 
-/// Writes the shared secrets for the case of rejection to `rejected`: the first half of
-/// `SHA3-512(ID(pk) || z || ciphertext)` for each of `N` decapsulations. They are wiped when
-/// dropped.
+/// Writes the shared secrets for the case of rejection to `rejected`, of at most `N` operations:
+/// the first half of `SHA3-512(ID(pk) || z || ciphertext)` for each. `inputs` returns these three
+/// parts.
 #[cfg(feature = "gpu")]
-pub(crate) fn rejections<R: Ring, const N: usize>(
-    ids: [&Id; N],
-    z: [&[u8; SEED_BYTES]; N],
-    ciphertexts: [&[u8]; N],
-    rejected: &mut [Secret<[u8; SHARED_SECRET_BYTES]>; N],
+pub(crate) fn rejections<'a, R: Ring, const N: usize>(
+    inputs: &mut impl Iterator<Item = [&'a [u8]; 3]>,
+    rejected: &mut [Secret<[u8; SHARED_SECRET_BYTES]>],
 ) {
     const { assert!(KEY_ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES < REJECTION_INPUT) };
-    let mut inputs = [const { Padded::<Sha3_512, REJECTION_INPUT>::room() }; N];
-    for (input, ((id, z), ciphertext)) in inputs.iter_mut().zip(ids.iter().zip(z).zip(ciphertexts))
-    {
-        input.fill(&[*id, z, ciphertext]);
+    let count = rejected.len();
+    let mut padded = [const { Padded::<Sha3_512, REJECTION_INPUT>::room() }; N];
+    // The limit comes first, so that no input of the next call is taken.
+    for (padded, parts) in padded[..count].iter_mut().zip(inputs) {
+        padded.fill(&parts);
     }
-    hash(&inputs, &mut rejected.each_mut().map(|secret| secret.as_mut_slice()));
+    let mut rest = rejected.iter_mut();
+    let mut outputs: [&mut [u8]; N] =
+        array::from_fn(|_| rest.next().map_or_else(Default::default, |to| to.as_mut_slice()));
+    hash(&padded[..count], &mut outputs[..count]);
 }
 
 /// Returns the largest number of states that this CPU hashes together.

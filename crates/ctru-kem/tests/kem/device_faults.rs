@@ -146,6 +146,39 @@ fn decapsulation() {
     decapsulations(Products::Ntt);
 }
 
+/// Makes each call of the device fail in a small batch, which is one launch. Checks the error, that
+/// no output is changed, that nothing is under way, and that the next batch is right.
+#[test]
+fn a_small_batch_of_decapsulations() {
+    let device = FailingDevice::new();
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
+    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let (private, public) = keys();
+    let (valid, expected) = public[0].encapsulate_deterministic(&[4; 32]);
+    // The second key rejects this ciphertext.
+    let ciphertexts = vec![valid; COUNT];
+    let rejected = private[1].decapsulate(&ciphertexts[1]);
+    let decapsulate = || {
+        let mut secrets = vec![SharedSecret::default(); COUNT];
+        let result = engine.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets);
+        (result, secrets)
+    };
+    let right = (Ok(()), vec![expected, rejected]);
+    let failed = Err(EngineError::Device { error: failure(), done: vec![] });
+    for calls in 0.. {
+        device.fail_after(calls);
+        let outcome = decapsulate();
+        if !device.heal() {
+            assert!(calls > 5 && outcome == right, "{calls} calls");
+            break;
+        }
+        assert!(outcome == (failed.clone(), vec![SharedSecret::default(); COUNT]), "call {calls}");
+        assert_eq!(device.busy_queues(), 0, "call {calls}");
+        assert!(decapsulate() == right, "after call {calls}");
+    }
+    assert!(engine.common_launches() > 0);
+}
+
 /// Checks that memory that cannot be wiped keeps no other memory from being wiped.
 fn wiping_goes_on(device: &FailingDevice, engine: &DeviceEngine<P, FailingDevice>) {
     let wipe = |call| {

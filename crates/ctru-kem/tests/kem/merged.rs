@@ -25,7 +25,7 @@ fn expand(caller: &u8) -> Expand<'_> {
     Expand { seed: &[9; 32], context: Context::literal(b"merged"), first }
 }
 
-/// Returns `count` keys and the ciphertexts of a caller, with a flipped bit in the second one.
+/// The keys and the ciphertexts of a caller. Two of three ciphertexts have a flipped bit.
 struct Inputs<P: ParameterSet> {
     private: Vec<DecapsulationKey<P>>,
     public: Vec<EncapsulationKey<P>>,
@@ -40,10 +40,10 @@ impl<P: ParameterSet> Inputs<P> {
         let public: Vec<_> = private.iter().map(DecapsulationKey::encapsulation_key).collect();
         let mut sent: Vec<_> =
             public.iter().map(|key| key.encapsulate_deterministic(&[caller; 32]).0).collect();
-        if let Some(second) = sent.get_mut(1) {
-            let mut bytes = second.as_ref().to_vec();
-            bytes[7] ^= 1;
-            *second = Ciphertext::from_bytes(&bytes).unwrap();
+        for (i, ciphertext) in sent.iter_mut().enumerate().filter(|(i, _)| i % 3 != 0) {
+            let mut bytes = ciphertext.as_ref().to_vec();
+            bytes[7 * i] ^= 1;
+            *ciphertext = Ciphertext::from_bytes(&bytes).unwrap();
         }
         Self { private, public, sent }
     }
@@ -118,11 +118,13 @@ fn callers_get_the_results_of_the_cpu() {
         let merging = Merging { callers: Some(callers), ..merging(8, 1) };
         check::<CtruPrime653<MixedRadix>>(&counts, 1, merging);
     }
-    // More operations than the host hashes together, and the device hashes all of them.
-    check::<CtruPrime653<Packed13>>(&[10], 1, merging(16, 1));
-    let merging_of = |rejections| Merging { rejections: Some(rejections), ..merging(8, 1) };
-    check::<CtruPrime653<MixedRadix>>(&counts, 1, merging_of(0));
-    check::<CtruPrime653<Packed13>>(&counts, 1, merging_of(3));
+    // The device hashes rejections, or the host does, in several groups.
+    let hashing = |rejections, rows| Merging { rejections: Some(rejections), ..merging(rows, 1) };
+    check::<CtruPrime653<MixedRadix>>(&counts, 1, hashing(0, 8));
+    check::<CtruPrime653<Packed13>>(&counts, 1, hashing(3, 8));
+    for count in [7, 18] {
+        check::<CtruPrime653<Packed13>>(&[count], 1, hashing(18, 18));
+    }
     // Without common launches.
     check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
 }

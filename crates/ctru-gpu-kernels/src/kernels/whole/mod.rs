@@ -2,13 +2,13 @@
 //! occupy the GPU: such a batch would spend most of its time on launches, and on hashes that wait
 //! for one another. There is one set of kernels per encoding of public keys.
 //!
-//! A block is two warps and does one operation. While the first warp hashes, the second one decodes
-//! the key and multiplies. Keys and ciphertexts may lie in memory of the host, where each access
-//! takes long, so the kernels copy them to memory of the device before they use them.
+//! A block is two warps and does one operation. While one warp hashes, the other one decodes a key
+//! or multiplies. Keys and ciphertexts may lie in memory of the host, where each access takes long,
+//! so the kernels copy them to memory of the device before they use them.
 //!
-//! The permutations of a hash wait for one another, and a warp takes about 2.3 us for each on an
-//! H200. So the hash of a rejection takes most of the time of a decapsulation, and there are also
-//! kernels that leave it to the host, which hashes at the same time.
+//! The permutations of a hash wait for one another, so that of a rejection takes most of the time
+//! of a decapsulation. There are also kernels that leave it to the host, which hashes at the same
+//! time.
 
 pub mod mixed_radix;
 pub mod packed13;
@@ -208,6 +208,7 @@ fn recover<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Recovery<S>, batch: B
     let (operation, warp) = (s.block(), warp::number(s));
     let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
     let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
+    // The first warp copies the longer row, because the second one has more to do afterwards.
     if warp == 0 {
         warp::copy_bytes(s, (arrays.keys, key), key_bytes, (copied_keys, operation));
     } else {
@@ -387,9 +388,10 @@ macro_rules! whole_kernels {
         /// Threads: two warps per operation.
         /// Shared memory: as for [`encapsulate`].
         /// Arrays: `keys`, encoded secret keys, one per operation or one shared key;
-        /// `ciphertexts`; `shared_secrets`, those that decapsulation returns if the ciphertext is
-        /// the encryption of the decrypted message; `rejected`, one word per operation, 0 if it is
-        /// and 1 if it is not. The others are memory for the kernel, with one row per operation.
+        /// `ciphertexts`; `shared_secrets`, those that decapsulation returns if it accepts the
+        /// ciphertext; `rejected`, one word per operation: 0 if the ciphertext is the encryption of
+        /// the decrypted message, else 1. The others are memory for the kernel, with one row per
+        /// operation.
         /// Source: CTRU-Prime paper, Algorithm 6.
         #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
         #[inline(always)]

@@ -44,8 +44,8 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         self.list.push(Launch { kernel, memory, batch, order });
     }
 
-    /// Issues the launches of `count` operations of the batch. If other threads issue the rest of
-    /// the batch, waits for its turn. A single launch takes so little time that it does not wait.
+    /// Issues the launches of `count` operations of the batch. Waits for the turn, unless these are
+    /// all operations, or there is a single launch, which takes little time.
     pub(super) fn issue(&self, queue: &Q, turn: &Turn, count: usize) -> Result<(), RuntimeError> {
         let are_alone = count == self.whole || self.list.len() == 1;
         let _turn = if are_alone { None } else { turn.take() };

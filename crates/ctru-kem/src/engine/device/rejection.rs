@@ -1,21 +1,21 @@
 //! Implicit rejection of small batches on the host.
 //!
-//! The hash of a rejection is a chain of 14 to 24 permutations. A warp of an H200 takes about 2.3
-//! us for each of them, which is most of the time of a decapsulation. So the host hashes while a
-//! kernel does the rest, and then chooses the secrets.
+//! The hash of a rejection is a chain of 14 to 24 permutations, which takes a warp of a GPU longer
+//! than the rest of a decapsulation. So the host hashes while a kernel does the rest, and then
+//! chooses the secrets.
 
 use core::array;
 use std::vec;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::kernels::SEED_WORDS;
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_math::Ring;
-use subtle::{Choice, ConditionallySelectable};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 use super::encoded::EncodedKeys;
 use super::words::bytes_to_words;
-use crate::hash::{self, SHARED_SECRET_BYTES};
+use crate::hash::{self, SEED_BYTES};
 use crate::params::ParameterSet;
 use crate::wipe::Secret;
 
@@ -30,51 +30,55 @@ pub(super) fn secrets<P: ParameterSet>(
     keys: &EncodedKeys<'_>,
     ciphertexts: &[u8],
 ) -> Zeroizing<Vec<u64>> {
-    let count = ciphertexts.len() / P::CIPHERTEXT_BYTES;
-    let mut secrets = Zeroizing::new(vec![0; count * SECRET]);
-    let (groups, rest) = secrets.as_chunks_mut::<{ GROUP * SECRET }>();
-    let mut first = 0;
-    for to in groups {
-        write_secrets::<P, GROUP>(keys, ciphertexts, first, to);
-        first += GROUP;
-    }
-    for to in rest.chunks_exact_mut(SECRET) {
-        write_secrets::<P, 1>(keys, ciphertexts, first, to);
-        first += 1;
+    let ciphertexts = ciphertexts.chunks_exact(P::CIPHERTEXT_BYTES);
+    let mut secrets = Zeroizing::new(vec![0; SECRET * ciphertexts.len()]);
+    let mut inputs = ciphertexts.enumerate().map(|(operation, ciphertext)| {
+        let key = keys.key(operation);
+        let encapsulation_key = &key[P::Ring::SECRET_POLY_BYTES..];
+        let (id, z) = (&encapsulation_key[..ID_BYTES as usize], &key[key.len() - SEED_BYTES..]);
+        [id, z, ciphertext]
+    });
+    for to in secrets.chunks_mut(GROUP * SECRET) {
+        let mut group: [_; GROUP] = array::from_fn(|_| Secret::zeroed());
+        let group = &mut group[..to.len() / SECRET];
+        hash::rejections::<P::Ring, GROUP>(&mut inputs, group);
+        for (secret, to) in group.iter().zip(to.chunks_exact_mut(SECRET)) {
+            bytes_to_words(secret.as_slice(), to);
+        }
     }
     secrets
 }
 
-/// Writes the rejection secrets of the operations `first..first + G` of a batch to `to`.
-fn write_secrets<P: ParameterSet, const G: usize>(
-    keys: &EncodedKeys<'_>,
-    ciphertexts: &[u8],
-    first: usize,
-    to: &mut [u64],
-) {
-    let key = |i| keys.key(first + i);
-    let ids = array::from_fn(|i| {
-        key(i)[P::Ring::SECRET_POLY_BYTES..].first_chunk().expect("a key is longer than its ID")
-    });
-    let z = array::from_fn(|i| key(i).last_chunk().expect("a key ends with z"));
-    let row = P::CIPHERTEXT_BYTES;
-    let ciphertexts = array::from_fn(|i| &ciphertexts[(first + i) * row..(first + i + 1) * row]);
-    let mut secrets: [Secret<[u8; SHARED_SECRET_BYTES]>; G] = array::from_fn(|_| Secret::zeroed());
-    hash::rejections::<P::Ring, G>(ids, z, ciphertexts, &mut secrets);
-    for (secret, to) in secrets.iter().zip(to.chunks_exact_mut(SECRET)) {
-        bytes_to_words(secret.as_slice(), to);
+/// Replaces the shared secrets of rejected operations by their rejection secrets, without a branch.
+/// `rejected` has a word for each operation: 0 if its ciphertext is accepted. All three have the
+/// same number of operations.
+pub(super) fn select(shared_secrets: &mut [u64], rejected: &[u64], rejection_secrets: &[u64]) {
+    debug_assert_eq!(shared_secrets.len(), SECRET * rejected.len());
+    debug_assert_eq!(shared_secrets.len(), rejection_secrets.len());
+    let rows = shared_secrets.as_chunks_mut::<SECRET>().0.iter_mut();
+    let rejections = rejection_secrets.as_chunks::<SECRET>().0;
+    for ((secret, rejected), rejection) in rows.zip(rejected).zip(rejections) {
+        let is_rejected = !rejected.ct_eq(&0);
+        for (word, other) in secret.iter_mut().zip(rejection) {
+            word.conditional_assign(other, is_rejected);
+        }
     }
 }
 
-/// Replaces the shared secrets of rejected operations by their rejection secrets, without a branch.
-/// `rejected` has a word for each operation: 1 if its ciphertext is rejected, else 0.
-pub(super) fn select(shared_secrets: &mut [u64], rejected: &[u64], rejection_secrets: &[u64]) {
-    let rows = shared_secrets.as_chunks_mut::<SECRET>().0.iter_mut();
-    let rejections = rejection_secrets.as_chunks::<SECRET>().0;
-    for ((secret, &rejected), rejection) in rows.zip(rejected).zip(rejections) {
-        let is_rejected = Choice::from(rejected as u8);
-        for (word, other) in secret.iter_mut().zip(rejection) {
-            word.conditional_assign(other, is_rejected);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_but_zero_rejects() {
+        let rejected = [0, 1, 2, 0, 0x100, 1 << 63];
+        let mut secrets: Vec<u64> = (0..SECRET * rejected.len()).map(|i| i as u64).collect();
+        let rejections: Vec<u64> = secrets.iter().map(|word| !word).collect();
+        let before = secrets.clone();
+        select(&mut secrets, &rejected, &rejections);
+        for (i, (word, before)) in secrets.into_iter().zip(before).enumerate() {
+            let is_rejected = rejected[i / SECRET] != 0;
+            assert_eq!(word, if is_rejected { !before } else { before });
         }
     }
 }

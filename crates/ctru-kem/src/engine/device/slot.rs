@@ -78,7 +78,7 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) set: &'static Set,
     pub(super) products: Products,
     pub(super) queue: Q,
-    /// The turn of the device, which all its slots share.
+    /// The turn that all slots of the engine's device share.
     pub(super) turn: Arc<Turn>,
     pub(super) buffers: Buffers<Q>,
 }

@@ -9,9 +9,9 @@ use std::time::Instant;
 /// launch can take long, for example if the driver has no room for it.
 const MOST: Duration = Duration::from_micros(500);
 
-/// The turn of a device. Threads that issue launches to a GPU at the same time take turns inside
-/// the driver so often that the first one is as late as the last one. Nothing depends on the turn
-/// but the time.
+/// The turn of a device of an engine. Threads that issue launches to a GPU at the same time take
+/// turns inside the driver so often that the first one is as late as the last one. Nothing depends
+/// on the turn but the time.
 #[derive(Debug, Default)]
 pub(super) struct Turn(Mutex<()>);
 
@@ -22,8 +22,8 @@ impl Turn {
         self.take_within(MOST)
     }
 
-    /// The thread spins, because one that sleeps takes longer to wake up than another one to issue
-    /// its launches.
+    /// Takes the turn, unless others have it for `most`. The thread spins, because a thread that
+    /// sleeps takes longer to wake up than another one takes to issue launches.
     fn take_within(&self, most: Duration) -> Option<MutexGuard<'_, ()>> {
         let start = Instant::now();
         loop {
