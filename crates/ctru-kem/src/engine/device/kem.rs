@@ -451,6 +451,19 @@ impl<Q: Queue> OnDevice<Q> {
         launches.issue(&self.queue, &self.turn, count)
     }
 
+    /// Returns the arrays with which all kernels begin that do whole decapsulations.
+    fn inputs_of_decapsulation<'a>(
+        &'a self,
+        keys: &'a Q::Memory,
+        ciphertexts: &'a Q::Memory,
+    ) -> [&'a Q::Memory; 8] {
+        let Buffers { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } =
+            &self.buffers;
+        let DecapsulationKeyBuffers { f, encapsulation_key, .. } = decoded;
+        let h = &encapsulation_key.h;
+        [keys, ciphertexts, copied_keys, copied_ciphertexts, f, h, messages, coins]
+    }
+
     /// Decapsulates with encoded keys in one launch, without rejections. `results` are the shared
     /// secrets and whether they are rejected.
     fn recover_whole<'a>(
@@ -459,24 +472,10 @@ impl<Q: Queue> OnDevice<Q> {
         batch: Batch,
         keys: &'a Q::Memory,
         ciphertexts: &'a Q::Memory,
-        [shared_secrets, rejected]: [&'a Q::Memory; 2],
+        results: [&'a Q::Memory; 2],
     ) {
-        let Buffers { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } =
-            &self.buffers;
-        let DecapsulationKeyBuffers { f, encapsulation_key, .. } = decoded;
-        let memory: [&Q::Memory; 10] = [
-            keys,
-            ciphertexts,
-            copied_keys,
-            copied_ciphertexts,
-            f,
-            &encapsulation_key.h,
-            messages,
-            coins,
-            shared_secrets,
-            rejected,
-        ];
-        launches.add(self.set.encoding.recover, &memory, batch);
+        let inputs = self.inputs_of_decapsulation(keys, ciphertexts);
+        launches.add(self.set.encoding.recover, &[&inputs[..], &results].concat(), batch);
     }
 
     /// Decapsulates with encoded keys in one launch.
@@ -488,24 +487,10 @@ impl<Q: Queue> OnDevice<Q> {
         ciphertexts: &'a Q::Memory,
         results: &'a Q::Memory,
     ) {
-        let Buffers { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } =
-            &self.buffers;
         let Buffers { rejection_secrets, shared_secrets, .. } = &self.buffers;
-        let DecapsulationKeyBuffers { f, encapsulation_key, .. } = decoded;
-        let memory: [&Q::Memory; 11] = [
-            keys,
-            ciphertexts,
-            copied_keys,
-            copied_ciphertexts,
-            f,
-            &encapsulation_key.h,
-            messages,
-            coins,
-            rejection_secrets,
-            shared_secrets,
-            results,
-        ];
-        launches.add(self.set.encoding.decapsulate, &memory, batch);
+        let inputs = self.inputs_of_decapsulation(keys, ciphertexts);
+        let secrets: [&Q::Memory; 3] = [rejection_secrets, shared_secrets, results];
+        launches.add(self.set.encoding.decapsulate, &[&inputs[..], &secrets].concat(), batch);
     }
 
     /// Computes the shared secrets of `ciphertexts`, and writes them to `shared_secrets`.
