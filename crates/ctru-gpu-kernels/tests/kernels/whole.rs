@@ -76,29 +76,22 @@ fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
                 shake256(&[&operations.expansion, &row[..], id(i)].concat(), SEED_BYTES)
             })
             .collect();
-        let given = (encapsulate_seeds, words(&seeds), None);
-        let expanded = memory::<u64>(count, SEED_WORDS);
-        let expanded = (encapsulate, operations.expansion_buffer(), Some(&expanded));
-        for (kernel, input, own_seeds) in [given, expanded] {
+        let given = (encapsulate_seeds, words(&seeds));
+        let expanded = (encapsulate, operations.expansion_buffer());
+        for (kernel, input) in [given, expanded] {
             let secrets = memory::<u64>(count, SEED_WORDS);
             let ciphertexts = memory::<u8>(count, R::CIPHERTEXT_BYTES as u32);
-            let keys_and_memory = [
+            let buffers = [
+                &input,
                 &strings(&keys),
                 &memory::<u8>(count, copied_bytes(keys[0].len() as u32)),
                 &memory::<u8>(count, ID_BYTES),
                 &memory::<u16>(count, row::<R>()),
-            ];
-            let derived = [
                 &memory::<u64>(count, message_words::<R>()),
                 &memory::<u64>(count, coin_words::<R>()),
+                &secrets,
+                &ciphertexts,
             ];
-            let buffers: Vec<&Buffer> = [&input]
-                .into_iter()
-                .chain(keys_and_memory)
-                .chain(own_seeds)
-                .chain(derived)
-                .chain([&secrets, &ciphertexts])
-                .collect();
             launch(kernel.of::<R>(), &buffers, operations.batch);
             let ciphertexts = ciphertexts.content::<u8>();
             let results = rows(&secrets, SEED_WORDS)

@@ -42,7 +42,8 @@ pub fn expand_seeds<S: Simt, R: Ring>(
         // Each byte of the id is loaded once.
         let words: [u64; ID_WORDS] = array::from_fn(|i| id.followed_by(|_| 0, i as u32));
         let id = |i: u32| words.get(i as usize).copied().unwrap_or(0);
-        expand::<PerThread<S>>(s, Own::alone(operation), SEED_WORDS, expansion, id, seeds);
+        let state: PerThread<S> = expanded(s, operation, row_of_expansion(s, expansion), id);
+        state.output(true, SEED_WORDS, |i, word| s.store(seeds, SEED_WORDS * operation + i, word));
     }
 }
 
@@ -61,34 +62,39 @@ pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        expand::<PerThread<S>>(s, Own::alone(operation), 2 * SEED_WORDS, expansion, |_| 0, seeds);
+        let words = 2 * SEED_WORDS;
+        let state: PerThread<S> = expanded(s, operation, row_of_expansion(s, expansion), |_| 0);
+        state.output(true, words, |i, word| s.store(seeds, words * operation + i, word));
     }
 }
 
 /// The number of words that hold `ID(pk)`.
 const ID_WORDS: usize = ID_BYTES.div_ceil(8) as usize;
 
-/// Writes the seed of one operation, which has `words` words. `id` returns the words of `ID(pk)`,
-/// and 0 for every other index. Negative indices occur as numbers modulo `2^32`.
+/// Returns a function that loads the words of the row of `expansion`, and that returns 0 for every
+/// other index.
 #[inline(always)]
-pub(crate) fn expand<T: State>(
+fn row_of_expansion<S: Simt>(s: S, expansion: S::Global<u64>) -> impl Fn(u32) -> u64 {
+    move |i| if i < EXPANSION_WORDS { s.load(expansion, i) } else { 0 }
+}
+
+/// Returns the state whose first lanes are the seed of an operation. `expansion` returns the words
+/// of the row that [`expand_seeds`] describes, and `id` the words of `ID(pk)`. Both return 0 for
+/// every other index. Negative indices occur as numbers modulo `2^32`.
+#[inline(always)]
+pub(crate) fn expanded<T: State>(
     s: T::Machine,
-    Own { operation, writes }: Own,
-    words: u32,
-    expansion: Words<T>,
+    operation: u32,
+    expansion: impl Fn(u32) -> u64,
     id: impl Fn(u32) -> u64,
-    seeds: Words<T>,
-) {
+) -> T {
     const ROW: u32 = EXPANSION_WORDS - 1;
     const BYTES: u32 = 8 * EXPANSION_WORDS + ID_BYTES;
     let state: T = SHAKE256.absorb_block(s, BYTES, |i| {
-        let word = if i < EXPANSION_WORDS { s.load(expansion, i) } else { 0 };
         let row = if i == ROW { u64::from(operation) } else { 0 };
-        (word + row) | id(i.wrapping_sub(EXPANSION_WORDS))
+        (expansion(i) + row) | id(i.wrapping_sub(EXPANSION_WORDS))
     });
-    state.permute().output(writes, words, |i, word| {
-        s.store(seeds, words * operation + i, word);
-    });
+    state.permute()
 }
 
 /// Derives the coins of key pairs and copies `z`. Of `SHAKE256(seed)`, the first
@@ -173,7 +179,8 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     if operation < batch.operations() {
         let id = Id::of_row(s, ids, batch.row(operation));
         let own = Own::alone(operation);
-        encapsulation::<R, PerThread<S>>(own, seeds, id, messages, shared_secrets, coins);
+        let seed = seed_of_row(s, seeds, operation);
+        encapsulation::<R, PerThread<S>>(own, seed, id, messages, shared_secrets, coins);
     }
 }
 
@@ -246,18 +253,29 @@ impl<S: Simt> Id<S> {
     }
 }
 
-/// Computes one operation of [`derive_encapsulation`] on a state of any kind.
+/// Returns a function that loads the words of the seed of an operation, and that returns 0 for
+/// every other index.
+#[inline(always)]
+pub(crate) fn seed_of_row<S: Simt>(
+    s: S,
+    seeds: S::Global<u64>,
+    operation: u32,
+) -> impl Fn(u32) -> u64 {
+    move |i| if i < SEED_WORDS { s.load(seeds, SEED_WORDS * operation + i) } else { 0 }
+}
+
+/// Computes one operation of [`derive_encapsulation`] on a state of any kind. `seed` returns the
+/// words of the seed, and 0 for every other index.
 #[inline(always)]
 pub(crate) fn encapsulation<R: Ring, T: State>(
     own: Own,
-    seeds: Words<T>,
+    seed: impl Fn(u32) -> u64,
     id: Id<T::Machine>,
     messages: Words<T>,
     shared_secrets: Words<T>,
     coins: Words<T>,
 ) {
     let (s, Own { operation, writes }) = (id.s, own);
-    let seed = |i| if i < SEED_WORDS { s.load(seeds, SEED_WORDS * operation + i) } else { 0 };
     let stream = SHAKE256.absorb_block::<T>(s, 8 * SEED_WORDS, seed).permute();
     let words = message_words::<R>();
     let lane = stream.lanes(words);

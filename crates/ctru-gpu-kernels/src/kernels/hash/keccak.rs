@@ -346,8 +346,9 @@ fn rotate_left(word: u64, places: u32) -> u64 {
     upper_half(high << 32 | low) << 32 | upper_half(low << 32 | high)
 }
 
+/// Returns the word `value` of the thread `lane` of the warp.
 #[inline(always)]
-fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
+pub(crate) fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
     let [low, high] = [value as u32, (value >> 32) as u32].map(|half| s.shuffle(half, lane));
     u64::from(high) << 32 | u64::from(low)
 }

@@ -60,7 +60,8 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
 ) {
     let own = own_operation(s, batch);
     let id = Id::of_row(s, ids, batch.row(own.operation));
-    derive::encapsulation::<R, PerPair<S>>(own, seeds, id, messages, shared_secrets, coins);
+    let seed = derive::seed_of_row(s, seeds, own.operation);
+    derive::encapsulation::<R, PerPair<S>>(own, seed, id, messages, shared_secrets, coins);
 }
 
 /// Computes the same arrays as [`derive::derive_decapsulation`].

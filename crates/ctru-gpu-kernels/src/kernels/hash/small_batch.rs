@@ -33,7 +33,8 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     let operation = s.block();
     let id = Id::of_row(s, ids, batch.row(operation));
     let own = Own::alone(operation);
-    derive::encapsulation::<R, PerWarp<S>>(own, seeds, id, messages, shared_secrets, coins);
+    let seed = derive::seed_of_row(s, seeds, own.operation);
+    derive::encapsulation::<R, PerWarp<S>>(own, seed, id, messages, shared_secrets, coins);
 }
 
 /// Computes the same arrays as [`derive::derive_decapsulation`].

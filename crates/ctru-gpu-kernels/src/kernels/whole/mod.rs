@@ -17,11 +17,11 @@ use ctru_math::Ring;
 
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::hash::derive::{self, Id, Own};
-use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State};
+use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State, shuffle};
 use crate::kernels::hash::reject::{absorb_key, ciphertext_word, input_bytes};
 use crate::kernels::keys::{self, Encoding, decode_public, decode_secret, secret_bytes};
 use crate::kernels::scheme::{fused, select};
-use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, rolled, warp};
+use crate::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, eight_bytes, rolled, warp};
 use crate::simt::{Simt, WARP};
 
 /// Returns the block shape: two warps and one operation per block. The second warp uses the shared
@@ -48,7 +48,6 @@ struct Encapsulation<S: Simt, X> {
     copied_keys: S::Global<u8>,
     ids: S::Global<u8>,
     h: S::Global<u16>,
-    seeds: S::Global<u64>,
     messages: S::Global<u64>,
     coins: S::Global<u64>,
     shared_secrets: S::Global<u64>,
@@ -57,30 +56,62 @@ struct Encapsulation<S: Simt, X> {
 
 /// Where the seeds of encapsulations come from.
 trait SeedSource<S: Simt>: Copy {
-    /// Makes the seed of an operation, and waits until the warp has written it.
-    fn make(self, s: S, operation: u32, id: Id<S>, seeds: S::Global<u64>);
+    /// Loads a word for the thread, before the warp waits for anything else.
+    fn load(self, s: S, operation: u32) -> u64;
+
+    /// Returns a function whose results are the words of the seed of an operation, and 0 for every
+    /// other index. `loaded` is the result of [`load`](Self::load). All threads of the warp call
+    /// the function together.
+    fn seed(self, s: S, loaded: u64, operation: u32, id: Id<S>) -> impl Fn(u32) -> u64;
 }
 
-/// The seeds are expanded from the input in this array.
+/// The seeds are expanded from the row of this array.
 #[derive(Copy, Clone)]
 struct Expanded<S: Simt>(S::Global<u64>);
 
 impl<S: Simt> SeedSource<S> for Expanded<S> {
     #[inline(always)]
-    fn make(self, s: S, operation: u32, id: Id<S>, seeds: S::Global<u64>) {
-        let words = |i| id.followed_by(|_| 0, i);
-        derive::expand::<PerWarp<S>>(s, Own::alone(operation), SEED_WORDS, self.0, words, seeds);
-        s.sync_warp();
+    fn load(self, s: S, _: u32) -> u64 {
+        s.load(self.0, s.lane().min(EXPANSION_WORDS - 1))
+    }
+    #[inline(always)]
+    fn seed(self, s: S, loaded: u64, operation: u32, id: Id<S>) -> impl Fn(u32) -> u64 {
+        let expansion = first_words(EXPANSION_WORDS, words_of_warp(s, loaded));
+        let id = |i| id.followed_by(|_| 0, i);
+        let state: PerWarp<S> = derive::expanded(s, operation, expansion, id);
+        first_words(SEED_WORDS, state.lanes(SEED_WORDS))
     }
 }
 
-/// The seeds are in their array already.
+/// The seeds are in this array.
 #[derive(Copy, Clone)]
-struct Given;
+struct Given<S: Simt>(S::Global<u64>);
 
-impl<S: Simt> SeedSource<S> for Given {
+impl<S: Simt> SeedSource<S> for Given<S> {
     #[inline(always)]
-    fn make(self, _: S, _: u32, _: Id<S>, _: S::Global<u64>) {}
+    fn load(self, s: S, operation: u32) -> u64 {
+        s.load(self.0, SEED_WORDS * operation + s.lane().min(SEED_WORDS - 1))
+    }
+    #[inline(always)]
+    fn seed(self, s: S, loaded: u64, _: u32, _: Id<S>) -> impl Fn(u32) -> u64 {
+        first_words(SEED_WORDS, words_of_warp(s, loaded))
+    }
+}
+
+/// Returns a function whose argument `i` is a number and whose result is the word of thread
+/// `i % WARP` of the warp. All threads of the warp call it together.
+#[inline(always)]
+fn words_of_warp<S: Simt>(s: S, word: u64) -> impl Fn(u32) -> u64 {
+    move |i| shuffle(s, word, i % WARP)
+}
+
+/// Returns `word`, but with 0 for every index of `words` or more.
+#[inline(always)]
+fn first_words(words: u32, word: impl Fn(u32) -> u64) -> impl Fn(u32) -> u64 {
+    move |i| {
+        let word = word(i);
+        if i < words { word } else { 0 }
+    }
 }
 
 /// Encapsulates: the first warp computes `K`, `m` and the coins while the second one decodes `h`;
@@ -91,18 +122,27 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
     arrays: Encapsulation<S, X>,
     batch: Batch,
 ) {
-    let Encapsulation { keys, copied_keys, ids, h, seeds, messages, coins, .. } = arrays;
+    let Encapsulation { keys, copied_keys, ids, h, messages, coins, .. } = arrays;
     let (operation, warp) = (s.block(), warp::number(s));
     let start = E::BYTES * batch.row(operation);
+    let mut loaded = 0;
     if warp == 0 {
         let id_row = ID_BYTES * operation;
-        warp::for_each(s, ID_BYTES, |i| s.store(ids, id_row + i, s.load(keys, start + i)));
-        s.sync_warp();
+        loaded = arrays.source.load(s, operation);
+        warp::transfer(
+            s,
+            ID_BYTES,
+            |i| s.load(keys, start + i),
+            |i, byte| s.store(ids, id_row + i, byte),
+        );
+    }
+    // Hashes take longest, so what they need comes first, and before the keys of other blocks.
+    s.sync_block();
+    if warp == 0 {
         let id = Id::of_row(s, ids, operation);
-        arrays.source.make(s, operation, id, seeds);
-        let secrets = arrays.shared_secrets;
-        let own = Own::alone(operation);
-        derive::encapsulation::<R, PerWarp<S>>(own, seeds, id, messages, secrets, coins);
+        let seed = arrays.source.seed(s, loaded, operation, id);
+        let (own, secrets) = (Own::alone(operation), arrays.shared_secrets);
+        derive::encapsulation::<R, PerWarp<S>>(own, seed, id, messages, secrets, coins);
     } else {
         warp::copy_bytes(s, (keys, start), E::BYTES, (copied_keys, operation));
         let key = warp::place_of_copy(start, E::BYTES, operation);
@@ -323,7 +363,6 @@ macro_rules! whole_kernels {
             copied_keys: S::Global<u8>,
             ids: S::Global<u8>,
             h: S::Global<u16>,
-            seeds: S::Global<u64>,
             messages: S::Global<u64>,
             coins: S::Global<u64>,
             shared_secrets: S::Global<u64>,
@@ -336,7 +375,6 @@ macro_rules! whole_kernels {
                 copied_keys,
                 ids,
                 h,
-                seeds,
                 messages,
                 coins,
                 shared_secrets,
@@ -369,12 +407,11 @@ macro_rules! whole_kernels {
             batch: Batch,
         ) {
             let arrays = Encapsulation {
-                source: super::Given,
+                source: super::Given::<S>(seeds),
                 keys,
                 copied_keys,
                 ids,
                 h,
-                seeds,
                 messages,
                 coins,
                 shared_secrets,

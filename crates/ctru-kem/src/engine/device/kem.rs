@@ -14,7 +14,7 @@ use super::hashes;
 use super::launches::Launches;
 use super::options::Products;
 use super::past_caches::{self, Written};
-use super::set::{WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
+use super::set::{EncodingKernels, WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
 use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
 use super::staged::{Staged, Work};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
@@ -406,18 +406,14 @@ impl<Q: Queue> OnDevice<Q> {
         shared_secrets: &'a Q::Memory,
         ciphertexts: &'a Q::Memory,
     ) {
-        let Buffers { copied_keys, decoded, seeds, messages, coins, .. } = &self.buffers;
+        let Buffers { copied_keys, decoded, messages, coins, .. } = &self.buffers;
         let EncapsulationKeyBuffers { h, ids } = &decoded.encapsulation_key;
-        let (inputs, own): ([&Q::Memory; 5], [&Q::Memory; 3]) =
-            ([given, keys, copied_keys, ids, h], [seeds, messages, coins]);
-        let results = [shared_secrets, ciphertexts];
-        if are_expanded {
-            let memory = [&inputs[..], &own[..], &results[..]].concat();
-            launches.add(self.set.encoding.encapsulate, &memory, batch);
-        } else {
-            let memory = [&inputs[..], &own[1..], &results[..]].concat();
-            launches.add(self.set.encoding.encapsulate_seeds, &memory, batch);
-        }
+        let inputs = [given, keys];
+        let own: [&Q::Memory; 5] = [copied_keys, ids, h, messages, coins];
+        let memory = [&inputs[..], &own, &[shared_secrets, ciphertexts]].concat();
+        let EncodingKernels { encapsulate, encapsulate_seeds, .. } = self.set.encoding;
+        let kernels = if are_expanded { encapsulate } else { encapsulate_seeds };
+        launches.add(kernels, &memory, batch);
     }
 
     /// Issues one launch for a group of small batches, which reads and writes staged rows. `key` is
