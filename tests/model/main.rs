@@ -383,8 +383,19 @@ enum Leading {
     Works,
     /// Its work fails.
     Fails,
-    /// It panics after it has closed the group, or before.
-    Panics { closes: bool },
+    /// It panics.
+    Panics(Moment),
+}
+
+/// When a leader panics.
+#[derive(Copy, Clone, PartialEq)]
+enum Moment {
+    /// While others can join its group.
+    Open,
+    /// When it has closed the group.
+    Closed,
+    /// When it has issued the work.
+    UnderWay,
 }
 
 /// How a call ended.
@@ -448,7 +459,7 @@ fn call(
         lane[row].store(input, Ordering::Relaxed);
         match &mut entry {
             Entry::Lead(leader) => {
-                if leading == (Leading::Panics { closes: false }) {
+                if leading == Leading::Panics(Moment::Open) {
                     return Called::Panicked;
                 }
                 // Nobody gives up whose turn has come.
@@ -458,7 +469,7 @@ fn call(
                     assert!(gives_up());
                     return Called::GivenUp;
                 };
-                if leading == (Leading::Panics { closes: true }) {
+                if leading == Leading::Panics(Moment::Closed) {
                     return Called::Panicked;
                 }
                 begin(under_way, limits.under_way);
@@ -476,6 +487,10 @@ fn call(
                 let_others_run();
                 issuing[0].fetch_sub(1, Ordering::Relaxed);
                 leader.issued();
+                if leading == Leading::Panics(Moment::UnderWay) {
+                    under_way[0].fetch_sub(1, Ordering::Relaxed);
+                    return Called::Panicked;
+                }
                 for (row, input) in lane.iter().zip(inputs) {
                     row.store(10 * input, Ordering::Relaxed);
                 }
@@ -487,15 +502,21 @@ fn call(
                 }
                 leader.end(Ok(()));
             }
-            Entry::Join(joiner) => match joiner.wait(gives_up) {
-                End::Done => {}
-                End::Failed(error) => {
-                    assert_eq!(error, 7);
-                    return Called::Failed;
+            Entry::Join(joiner) => {
+                // A call may note that it has filled its row before it waits.
+                if input.is_multiple_of(2) {
+                    joiner.filled();
                 }
-                End::Abandoned => continue,
-                End::GivenUp => return Called::GivenUp,
-            },
+                match joiner.wait(gives_up) {
+                    End::Done => {}
+                    End::Failed(error) => {
+                        assert_eq!(error, 7);
+                        return Called::Failed;
+                    }
+                    End::Abandoned => continue,
+                    End::GivenUp => return Called::GivenUp,
+                }
+            }
         }
         assert_eq!(lane[row].load(Ordering::Relaxed), 10 * input, "the results of another");
         return Called::Done;
@@ -531,7 +552,7 @@ fn meet(limits: [usize; 3], tags: [u8; 3], leading: Leading) -> &'static Shared 
     let allowed = match leading {
         Leading::Works => [Called::Done; 2],
         Leading::Fails => [Called::Done, Called::Failed],
-        Leading::Panics { .. } => [Called::Done, Called::Panicked],
+        Leading::Panics(_) => [Called::Done, Called::Panicked],
     };
     assert!(allowed.contains(&called));
     shared
@@ -570,9 +591,8 @@ fn calls_use_the_limits() {
 
 #[test]
 fn calls_meet_a_leader_that_fails() {
-    for leading in
-        [Leading::Fails, Leading::Panics { closes: false }, Leading::Panics { closes: true }]
-    {
+    let panics = [Moment::Open, Moment::Closed, Moment::UnderWay].map(Leading::Panics);
+    for leading in panics.into_iter().chain([Leading::Fails]) {
         let meet = move || check_idle(meet([1, 1, 1], [1, 1, 1], leading));
         assert!(explore(Some(3), meet) > 100);
     }
@@ -632,6 +652,8 @@ enum Joined {
     Closed,
     /// The other call leaves before it has filled its rows.
     Left,
+    /// The other call leaves when it has filled its rows.
+    Filled,
 }
 
 /// Lets a call join the group of another one in some orders. Returns whether it has joined.
@@ -648,6 +670,7 @@ fn join(joined: Joined) -> bool {
             Joined::Open => assert_eq!(joiner.wait(gives_up), End::GivenUp),
             Joined::Closed => assert_eq!(joiner.wait(gives_up), End::Done),
             Joined::Left => {}
+            Joined::Filled => joiner.filled(),
         }
         true
     });
@@ -672,7 +695,7 @@ fn join(joined: Joined) -> bool {
 
 #[test]
 fn calls_give_up_until_their_group_is_closed() {
-    for joined in [Joined::Open, Joined::Closed, Joined::Left] {
+    for joined in [Joined::Open, Joined::Closed, Joined::Left, Joined::Filled] {
         let times: &Plain = leak(Plain::new(0));
         explore(None, move || {
             times.fetch_add(join(joined).into(), Ordering::Relaxed);

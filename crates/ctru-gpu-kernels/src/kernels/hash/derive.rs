@@ -42,7 +42,8 @@ pub fn expand_seeds<S: Simt, R: Ring>(
         // Each byte of the id is loaded once.
         let words: [u64; ID_WORDS] = array::from_fn(|i| id.followed_by(|_| 0, i as u32));
         let id = |i: u32| words.get(i as usize).copied().unwrap_or(0);
-        let state: PerThread<S> = expanded(s, operation, row_of_expansion(s, expansion), id);
+        let state: PerThread<S> =
+            expanded(s, operation, words_of_row(s, (expansion, EXPANSION_WORDS), 0), id);
         state.output(true, SEED_WORDS, |i, word| s.store(seeds, SEED_WORDS * operation + i, word));
     }
 }
@@ -63,7 +64,8 @@ pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
     let operation = own_operation(s);
     if operation < batch.operations() {
         let words = 2 * SEED_WORDS;
-        let state: PerThread<S> = expanded(s, operation, row_of_expansion(s, expansion), |_| 0);
+        let state: PerThread<S> =
+            expanded(s, operation, words_of_row(s, (expansion, EXPANSION_WORDS), 0), |_| 0);
         state.output(true, words, |i, word| s.store(seeds, words * operation + i, word));
     }
 }
@@ -71,11 +73,15 @@ pub fn expand_key_pair_seeds<S: Simt, R: Ring>(
 /// The number of words that hold `ID(pk)`.
 const ID_WORDS: usize = ID_BYTES.div_ceil(8) as usize;
 
-/// Returns a function that loads the words of the row of `expansion`, and that returns 0 for every
-/// other index.
+/// Returns a function that loads the words of a row of an array of rows of `words` words, and that
+/// returns 0 for every other index.
 #[inline(always)]
-fn row_of_expansion<S: Simt>(s: S, expansion: S::Global<u64>) -> impl Fn(u32) -> u64 {
-    move |i| if i < EXPANSION_WORDS { s.load(expansion, i) } else { 0 }
+pub(crate) fn words_of_row<S: Simt>(
+    s: S,
+    (array, words): (S::Global<u64>, u32),
+    row: u32,
+) -> impl Fn(u32) -> u64 {
+    move |i| if i < words { s.load(array, words * row + i) } else { 0 }
 }
 
 /// Returns the state whose first lanes are the seed of an operation. `expansion` returns the words
@@ -179,7 +185,7 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     if operation < batch.operations() {
         let id = Id::of_row(s, ids, batch.row(operation));
         let own = Own::alone(operation);
-        let seed = seed_of_row(s, seeds, operation);
+        let seed = words_of_row(s, (seeds, SEED_WORDS), operation);
         encapsulation::<R, PerThread<S>>(own, seed, id, messages, shared_secrets, coins);
     }
 }
@@ -251,17 +257,6 @@ impl<S: Simt> Id<S> {
         let id = word_of_bytes(self.s, self.bytes, self.start, ID_BYTES, i.wrapping_mul(8));
         id | tail(i.wrapping_sub(WHOLE + 1)) >> 56 | tail(i.wrapping_sub(WHOLE)) << 8
     }
-}
-
-/// Returns a function that loads the words of the seed of an operation, and that returns 0 for
-/// every other index.
-#[inline(always)]
-pub(crate) fn seed_of_row<S: Simt>(
-    s: S,
-    seeds: S::Global<u64>,
-    operation: u32,
-) -> impl Fn(u32) -> u64 {
-    move |i| if i < SEED_WORDS { s.load(seeds, SEED_WORDS * operation + i) } else { 0 }
 }
 
 /// Computes one operation of [`derive_encapsulation`] on a state of any kind. `seed` returns the

@@ -155,7 +155,7 @@ impl<S: Simt> State for PerWarp<S> {
     }
     #[inline(always)]
     fn lanes(self, _: u32) -> impl Fn(u32) -> u64 {
-        move |i| shuffle(self.s, self.lane, i % WARP)
+        of_warp(self.s, self.lane)
     }
 }
 
@@ -346,9 +346,15 @@ fn rotate_left(word: u64, places: u32) -> u64 {
     upper_half(high << 32 | low) << 32 | upper_half(low << 32 | high)
 }
 
-/// Returns the word `value` of the thread `lane` of the warp.
+/// Returns a function whose argument `i` is a number and whose result is the `value` of thread
+/// `i % WARP` of the warp. All threads of the warp call it together.
 #[inline(always)]
-pub(crate) fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
+pub(crate) fn of_warp<S: Simt>(s: S, value: u64) -> impl Fn(u32) -> u64 {
+    move |i| shuffle(s, value, i % WARP)
+}
+
+#[inline(always)]
+fn shuffle<S: Simt>(s: S, value: u64, lane: u32) -> u64 {
     let [low, high] = [value as u32, (value >> 32) as u32].map(|half| s.shuffle(half, lane));
     u64::from(high) << 32 | u64::from(low)
 }

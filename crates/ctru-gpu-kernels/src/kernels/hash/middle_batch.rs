@@ -8,6 +8,7 @@ use super::derive::{self, Id, Own};
 use super::keccak::PerPair;
 use super::reject;
 use crate::descriptor::{Batch, Shape};
+use crate::kernels::SEED_WORDS;
 use crate::simt::Simt;
 
 /// Returns the block shape: 128 threads, two per operation.
@@ -60,7 +61,7 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
 ) {
     let own = own_operation(s, batch);
     let id = Id::of_row(s, ids, batch.row(own.operation));
-    let seed = derive::seed_of_row(s, seeds, own.operation);
+    let seed = derive::words_of_row(s, (seeds, SEED_WORDS), own.operation);
     derive::encapsulation::<R, PerPair<S>>(own, seed, id, messages, shared_secrets, coins);
 }
 

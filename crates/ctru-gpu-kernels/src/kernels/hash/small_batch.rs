@@ -33,7 +33,7 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     let operation = s.block();
     let id = Id::of_row(s, ids, batch.row(operation));
     let own = Own::alone(operation);
-    let seed = derive::seed_of_row(s, seeds, own.operation);
+    let seed = derive::words_of_row(s, (seeds, SEED_WORDS), operation);
     derive::encapsulation::<R, PerWarp<S>>(own, seed, id, messages, shared_secrets, coins);
 }
 

@@ -17,7 +17,7 @@ use ctru_math::Ring;
 
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::hash::derive::{self, Id, Own};
-use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State, shuffle};
+use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State, of_warp};
 use crate::kernels::hash::reject::{absorb_key, ciphertext_word, input_bytes};
 use crate::kernels::keys::{self, Encoding, decode_public, decode_secret, secret_bytes};
 use crate::kernels::scheme::{fused, select};
@@ -76,7 +76,7 @@ impl<S: Simt> SeedSource<S> for Expanded<S> {
     }
     #[inline(always)]
     fn seed(self, s: S, loaded: u64, operation: u32, id: Id<S>) -> impl Fn(u32) -> u64 {
-        let expansion = first_words(EXPANSION_WORDS, words_of_warp(s, loaded));
+        let expansion = first_words(EXPANSION_WORDS, of_warp(s, loaded));
         let id = |i| id.followed_by(|_| 0, i);
         let state: PerWarp<S> = derive::expanded(s, operation, expansion, id);
         first_words(SEED_WORDS, state.lanes(SEED_WORDS))
@@ -94,15 +94,8 @@ impl<S: Simt> SeedSource<S> for Given<S> {
     }
     #[inline(always)]
     fn seed(self, s: S, loaded: u64, _: u32, _: Id<S>) -> impl Fn(u32) -> u64 {
-        first_words(SEED_WORDS, words_of_warp(s, loaded))
+        first_words(SEED_WORDS, of_warp(s, loaded))
     }
-}
-
-/// Returns a function whose argument `i` is a number and whose result is the word of thread
-/// `i % WARP` of the warp. All threads of the warp call it together.
-#[inline(always)]
-fn words_of_warp<S: Simt>(s: S, word: u64) -> impl Fn(u32) -> u64 {
-    move |i| shuffle(s, word, i % WARP)
 }
 
 /// Returns `word`, but with 0 for every index of `words` or more.
@@ -114,8 +107,8 @@ fn first_words(words: u32, word: impl Fn(u32) -> u64) -> impl Fn(u32) -> u64 {
     }
 }
 
-/// Encapsulates: the first warp computes `K`, `m` and the coins while the second one decodes `h`;
-/// then the second one encrypts.
+/// Encapsulates: the first warp loads what it hashes; then it computes `K`, `m` and the coins while
+/// the second one decodes `h`; then the second one encrypts.
 #[inline(always)]
 fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
     s: S,
@@ -136,7 +129,8 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
             |i, byte| s.store(ids, id_row + i, byte),
         );
     }
-    // Hashes take longest, so what they need comes first, and before the keys of other blocks.
+    // The hashes take longest, so a block loads what they need before it loads its key. The barrier
+    // also lets the first warp read `ids`.
     s.sync_block();
     if warp == 0 {
         let id = Id::of_row(s, ids, operation);

@@ -194,9 +194,9 @@ impl<Q: Queue> Merger<Q> {
     }
 
     /// Does a batch of `count` operations together with others. `stage` copies all inputs except
-    /// the keys to rows of a group. `meanwhile` is called once: by a leader after its launch, and
-    /// by others when they have filled their rows. `receive` copies the results from the rows, with
-    /// what `meanwhile` has returned.
+    /// the keys to rows of a group. `meanwhile` is called by a leader after its launch, and by
+    /// others when they have filled their rows: once, unless their group is abandoned. `receive`
+    /// copies the results from the rows, with what `meanwhile` has returned.
     #[expect(clippy::too_many_arguments, reason = "a batch, and what differs between operations")]
     fn merge<W>(
         &self,
@@ -212,7 +212,6 @@ impl<Q: Queue> Merger<Q> {
         let gives_up = || (on.gives_up)();
         let given_up = || EngineError::Cancelled { done: Vec::new() };
         let _inside = gate.enter(gives_up).ok_or_else(given_up)?;
-        let mut made = None;
         loop {
             let mut entry = groups.enter(work, count, gives_up).ok_or_else(given_up)?;
             let (lane, rows) = (entry.lane(), entry.rows());
@@ -225,7 +224,7 @@ impl<Q: Queue> Merger<Q> {
                 stage(staged, rows.clone())
             };
             fill(&read(&lanes[lane])).map_err(EngineError::from)?;
-            match &mut entry {
+            let made = match &mut entry {
                 Entry::Lead(leader) => {
                     // While the group waits for its turn, others join it.
                     let waits = !leader.ask();
@@ -235,33 +234,30 @@ impl<Q: Queue> Merger<Q> {
                     }
                     let whole = leader.close(gives_up).ok_or_else(given_up)?;
                     let group = (lane, whole, waits || has_rows);
-                    let result = self.lead(on.slots, work, keys, count, group, leader, || {
-                        made.get_or_insert_with(&meanwhile);
-                    });
-                    leader.end(result.clone());
-                    result.map_err(EngineError::from)?;
+                    let made = self.lead(on.slots, work, keys, count, group, leader, &meanwhile);
+                    leader.end(made.as_ref().map(|_| ()).map_err(Clone::clone));
+                    made.map_err(EngineError::from)?
                 }
                 Entry::Join(joiner) => {
                     joiner.filled();
-                    made.get_or_insert_with(&meanwhile);
+                    let made = meanwhile();
                     match joiner.wait(gives_up) {
-                        End::Done => {}
+                        End::Done => made,
                         End::Failed(error) => return Err(EngineError::from(error)),
                         End::Abandoned => continue,
                         End::GivenUp => return Err(given_up()),
                     }
                 }
-            }
-            let made = made.unwrap_or_else(meanwhile);
+            };
             return receive(&read(&lanes[lane]), rows, made).map_err(EngineError::from);
         }
     }
 
     /// Does the work of a group of `whole` operations, of which the first `count` are the leader's.
-    /// `are_staged` says whether the leader's keys are in their rows. `meanwhile` is called when
-    /// the work has been issued.
+    /// `are_staged` says whether the leader's keys are in their rows. Calls `meanwhile` when the
+    /// work has been issued, and returns its result when the work is done.
     #[expect(clippy::too_many_arguments, reason = "a batch, its group, and where it is done")]
-    fn lead(
+    fn lead<W>(
         &self,
         slots: &[Slots<Slot<Q>>],
         work: Work,
@@ -269,8 +265,8 @@ impl<Q: Queue> Merger<Q> {
         count: usize,
         (lane, whole, are_staged): (usize, usize, bool),
         leader: &mut Leader<'_, Work, RuntimeError>,
-        meanwhile: impl FnOnce(),
-    ) -> Outcome {
+        meanwhile: impl FnOnce() -> W,
+    ) -> Result<W, RuntimeError> {
         let staged = &self.lanes[lane];
         let shares_key = keys.is_one && whole == count;
         if !shares_key && !are_staged {
@@ -283,8 +279,8 @@ impl<Q: Queue> Merger<Q> {
             let run = |key, batch| {
                 device.issue_whole(work, &mut staged, key, batch)?;
                 leader.issued();
-                meanwhile();
-                device.queue.synchronise()
+                let made = meanwhile();
+                device.queue.synchronise().map(|()| made)
             };
             if !shares_key {
                 return run(None, Batch::each(whole as u32));
