@@ -112,6 +112,8 @@ async fn ten_times_more_load_than_capacity() {
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
+            // What was done while calls began. Others of them still wait in the server.
+            good.load(Ordering::Relaxed)
         }
     };
     let count = async {
@@ -135,18 +137,18 @@ async fn ten_times_more_load_than_capacity() {
         }
         (done, slowest)
     };
-    let ((), codes, (done, slowest)) = tokio::join!(begin, count, few);
+    let (served, codes, (done, slowest)) = tokio::join!(begin, count, few);
 
     let peak = memory(server.id(), "VmHWM");
     let offered = offered.load(Ordering::Relaxed);
     println!(
-        "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s; \
+        "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s, {served} served; \
          by code {codes:?}; other client: {done} calls, slowest {slowest:?}; \
          memory {idle} KiB before, {peak} at most"
     );
     let (good, refused) = (Code::Ok as i32, Code::ResourceExhausted as i32);
     assert!(codes.keys().all(|&code| code == good || code == refused), "{codes:?}");
-    assert!(codes[&good] > 0 && offered >= 8 * codes[&good], "{codes:?}");
+    assert!(codes[&good] > 0 && offered >= 8 * served, "{offered} offered, {served} served");
     assert!(peak < idle + MESSAGES + BESIDE, "{peak} KiB, {idle} before");
     assert!(done > 2 && slowest < Duration::from_secs(5), "{done} calls, {slowest:?}");
 
