@@ -93,12 +93,19 @@ async fn ten_times_more_load_than_capacity() {
     // server could do at first, or as it has done since, whichever is more.
     let (sender, mut ended) = mpsc::unbounded_channel();
     let (start, end) = (Instant::now(), Duration::from_secs(seconds));
-    let [offered, good] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let [offered, answered, good] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
     let begin = {
-        let (offered, good) = (Arc::clone(&offered), Arc::clone(&good));
+        let [offered, answered, good] = [&offered, &answered, &good].map(Arc::clone);
         let request = encapsulate(&pair, OPERATIONS);
         async move {
-            while start.elapsed() < end {
+            // Calls that wait in the server may be served after the last one has begun. On a slow
+            // machine, they are many beside those that have been served, so the load goes on.
+            let is_enough = || {
+                let begun = offered.load(Ordering::Relaxed);
+                let waiting = begun - answered.load(Ordering::Relaxed);
+                begun >= 8 * (good.load(Ordering::Relaxed) + waiting)
+            };
+            while start.elapsed() < end || (start.elapsed() < 10 * end && !is_enough()) {
                 let planned = (capacity * start.elapsed().as_secs_f64()) as usize;
                 let due = 10 * planned.max(good.load(Ordering::Relaxed));
                 for number in offered.swap(due, Ordering::Relaxed)..due {
@@ -112,8 +119,6 @@ async fn ten_times_more_load_than_capacity() {
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            // What was done while calls began. Others of them still wait in the server.
-            good.load(Ordering::Relaxed)
         }
     };
     let count = async {
@@ -123,6 +128,7 @@ async fn ten_times_more_load_than_capacity() {
             if code == Code::Ok {
                 good.fetch_add(1, Ordering::Relaxed);
             }
+            answered.fetch_add(1, Ordering::Relaxed);
         }
         codes
     };
@@ -137,18 +143,18 @@ async fn ten_times_more_load_than_capacity() {
         }
         (done, slowest)
     };
-    let (served, codes, (done, slowest)) = tokio::join!(begin, count, few);
+    let ((), codes, (done, slowest)) = tokio::join!(begin, count, few);
 
     let peak = memory(server.id(), "VmHWM");
     let offered = offered.load(Ordering::Relaxed);
     println!(
-        "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s, {served} served; \
+        "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s; \
          by code {codes:?}; other client: {done} calls, slowest {slowest:?}; \
          memory {idle} KiB before, {peak} at most"
     );
     let (good, refused) = (Code::Ok as i32, Code::ResourceExhausted as i32);
     assert!(codes.keys().all(|&code| code == good || code == refused), "{codes:?}");
-    assert!(codes[&good] > 0 && offered >= 8 * served, "{offered} offered, {served} served");
+    assert!(codes[&good] > 0 && offered >= 8 * codes[&good], "{codes:?}");
     assert!(peak < idle + MESSAGES + BESIDE, "{peak} KiB, {idle} before");
     assert!(done > 2 && slowest < Duration::from_secs(5), "{done} calls, {slowest:?}");
 
