@@ -408,9 +408,8 @@ impl<Q: Queue> OnDevice<Q> {
     ) {
         let Buffers { copied_keys, decoded, messages, coins, .. } = &self.buffers;
         let EncapsulationKeyBuffers { h, ids } = &decoded.encapsulation_key;
-        let inputs = [given, keys];
-        let own: [&Q::Memory; 5] = [copied_keys, ids, h, messages, coins];
-        let memory = [&inputs[..], &own, &[shared_secrets, ciphertexts]].concat();
+        let memory: [&Q::Memory; 9] =
+            [given, keys, copied_keys, ids, h, messages, coins, shared_secrets, ciphertexts];
         let EncodingKernels { encapsulate, encapsulate_seeds, .. } = self.set.encoding;
         let kernels = if are_expanded { encapsulate } else { encapsulate_seeds };
         launches.add(kernels, &memory, batch);
