@@ -74,17 +74,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
 
 /// Measures the operations of a parameter set.
 fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) -> Result<(), Error> {
-    let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
-    let (ciphertext, secret) = (P::CIPHERTEXT_BYTES, size_of::<SharedSecret>());
     let operations = [
-        (Operation::Keygen, KeyUse::Each, 0, private + public),
-        (Operation::Keygen, KeyUse::Private, 0, private),
-        (Operation::Encaps, KeyUse::Each, public, ciphertext + secret),
-        (Operation::Encaps, KeyUse::One, 0, ciphertext + secret),
-        (Operation::Decaps, KeyUse::Each, private + ciphertext, secret),
-        (Operation::Decaps, KeyUse::One, ciphertext, secret),
+        (Operation::Keygen, KeyUse::Each),
+        (Operation::Keygen, KeyUse::Private),
+        (Operation::Encaps, KeyUse::Each),
+        (Operation::Encaps, KeyUse::One),
+        (Operation::Decaps, KeyUse::Each),
+        (Operation::Decaps, KeyUse::One),
     ];
-    for (operation, keys, inputs, results) in operations {
+    for (operation, keys) in operations {
+        let [inputs, results] = bytes_of::<P>(operation, keys);
         let record = Record {
             bench: kind::HOST_COPIES.to_owned(),
             engine: "cpu".to_owned(),
@@ -102,6 +101,21 @@ fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) ->
         report(record.with_figures([(figure::BYTES, (inputs + results) as f64)]))?;
     }
     Ok(())
+}
+
+/// Returns the bytes per operation that a batch gives to an engine, and those that it takes back.
+/// The seeds are expanded from one, and one key for all operations counts nothing.
+pub(crate) fn bytes_of<P: ParameterSet>(operation: Operation, keys: KeyUse) -> [usize; 2] {
+    let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
+    let (ciphertext, secret) = (P::CIPHERTEXT_BYTES, size_of::<SharedSecret>());
+    match (operation, keys) {
+        (Operation::Keygen, KeyUse::Private) => [0, private],
+        (Operation::Keygen, _) => [0, private + public],
+        (Operation::Encaps, KeyUse::Each) => [public, ciphertext + secret],
+        (Operation::Encaps, _) => [0, ciphertext + secret],
+        (Operation::Decaps, KeyUse::Each) => [private + ciphertext, secret],
+        (Operation::Decaps, _) => [ciphertext, secret],
+    }
 }
 
 /// Times the copies of [`BATCHES`] batches. The host copies `inputs` bytes of each operation to

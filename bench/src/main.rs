@@ -11,12 +11,16 @@ mod failures;
 #[cfg(feature = "cuda")]
 mod gpu;
 #[cfg(feature = "cuda")]
+mod gpus;
+#[cfg(feature = "cuda")]
 mod kernels;
 mod lab;
 mod paper;
 #[cfg(feature = "peers")]
 mod peers;
 mod plot;
+#[cfg(feature = "cuda")]
+mod power;
 mod published;
 mod records;
 mod references;
@@ -51,6 +55,8 @@ enum Command {
     Lab(lab::Laboratory),
     #[cfg(feature = "cuda")]
     Kernels(kernels::Args),
+    #[cfg(feature = "cuda")]
+    Gpus(gpus::Args),
     Copies(copies::Args),
     Counters(counters::Args),
     Failures(failures::Args),
@@ -80,6 +86,8 @@ fn run(cli: &Cli) -> Result<(), Error> {
         Command::Lab(laboratory) => laboratory.run(out),
         #[cfg(feature = "cuda")]
         Command::Kernels(args) => kernels::run(args, out),
+        #[cfg(feature = "cuda")]
+        Command::Gpus(args) => gpus::run(args, out),
         Command::Copies(args) => copies::run(args, out),
         Command::Counters(args) => counters::run(args, out),
         Command::Failures(args) => failures::run(args, out),

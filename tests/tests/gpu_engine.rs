@@ -186,6 +186,23 @@ fn check_resident<P: ParameterSet>() {
 
 every_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
 
+/// Checks that one engine over all GPUs, or over one GPU twice if there is only one, gives the
+/// results of the CPU engine.
+#[test]
+fn several_gpus() {
+    type Set = CtruPrime761;
+    let count = cuda::devices().unwrap().len().max(2) as u32;
+    let devices = (0..count).map(|i| cuda::open(i).or_else(|_| cuda::open(0)).unwrap());
+    let engine = DeviceEngine::<Set, _>::over(devices.collect(), DeviceOptions::default()).unwrap();
+    let cpu = CpuEngine::new().unwrap();
+    for count in [1, 33, 2049, 40_960] {
+        let expected = hash::<Set, _>(&cpu, count, Place::Host);
+        for place in [Place::Host, Place::Pinned, Place::Loaded] {
+            assert_eq!(hash::<Set, _>(&engine, count, place), expected, "{count}, {place:?}");
+        }
+    }
+}
+
 /// Returns the hash of all results of a batch with one key.
 fn hash_of_one_key<E: Engine<CtruPrime761>>(engine: &E, count: usize, place: Place) -> [u8; 32] {
     let mut hash = Sha3_256::new();

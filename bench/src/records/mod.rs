@@ -52,6 +52,8 @@ pub(crate) mod kind {
     pub(crate) const LOAD: &str = "load";
     /// The copies of the host for batches in pageable memory, alone.
     pub(crate) const HOST_COPIES: &str = "host copies";
+    /// Plain copies between pinned memory and GPUs of the bytes that an operation moves.
+    pub(crate) const LINK: &str = "link";
     /// The energy of a GPU for batches of operations, by its counter.
     pub(crate) const ENERGY: &str = "energy";
     /// One kernel of the KEM on random data on the device.
@@ -153,6 +155,8 @@ pub(crate) mod figure {
     pub(crate) const DEVICE_BYTES: &str = "device_bytes";
     /// Bytes of pinned host memory that an engine holds, without the caller's.
     pub(crate) const PINNED_BYTES: &str = "pinned_bytes";
+    /// The number of GPUs that work at the same time.
+    pub(crate) const GPUS: &str = "gpus";
     /// Median power in watts.
     pub(crate) const WATTS: &str = "watts";
     /// Energy per operation in joules.

@@ -3,8 +3,8 @@
 #
 #   target/gpu-bundle/run.sh [FOLDER [PART]]
 #
-# Logs and records go to FOLDER (default: gpu-results). PART is tests, bench, sanitizer, devices
-# (all GPUs compared with one), paper, lab (the reduction laboratory) or all (the default).
+# Logs and records go to FOLDER (default: gpu-results). PART is tests, bench, sanitizer, gpus
+# (several GPUs compared with one), paper, lab (the reduction laboratory) or all (the default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -79,14 +79,8 @@ if [[ $what == bench || $what == all ]]; then
             && wc -l "$out/own-kernels.jsonl"
     fi
 fi
-mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
-if [[ ($what == devices || $what == all) && ${#gpus[@]} -gt 1 ]]; then
-    "$bundle/ctru" bench --engine gpu --set 761 --batch 1048576 --seconds 2 --json \
-        > "$out/devices-1.jsonl"
-    "$bundle/ctru" bench --engine gpu --set 761 --batch $((${#gpus[@]} * 1048576)) \
-        --seconds 2 --json \
-        "${gpus[@]/#/--gpu=}" > "$out/devices-${#gpus[@]}.jsonl"
-    wc -l "$out"/devices-*.jsonl
+if [[ $what == gpus || $what == all ]]; then
+    "$bundle/ctru-bench" gpus --json "$out/gpus.jsonl" > "$out/gpus.txt" && cat "$out/gpus.txt"
 fi
 if [[ $what == paper || $what == all ]]; then
     "$bundle/ctru-bench" paper --json "$out/h200-paper.jsonl" > "$out/paper.txt" || failed=1

@@ -7,23 +7,12 @@ use ctru_measure::{HostMemory, KeyUse, Operation, Record, Statistics, Workload, 
 
 use super::cost::{self, Work};
 use super::counting::{CountingDevice, Counts};
-use super::power;
 use super::session::Session;
 use crate::error::Error;
+use crate::gpu::CASES;
+use crate::power;
 use crate::records::{figure, kind, watts};
 use crate::sources;
-
-/// Each operation with each kind of keys.
-const CASES: [(Operation, KeyUse); 8] = [
-    (Operation::Keygen, KeyUse::Each),
-    (Operation::Keygen, KeyUse::Private),
-    (Operation::Encaps, KeyUse::Each),
-    (Operation::Encaps, KeyUse::One),
-    (Operation::Encaps, KeyUse::Resident),
-    (Operation::Decaps, KeyUse::Each),
-    (Operation::Decaps, KeyUse::One),
-    (Operation::Decaps, KeyUse::Resident),
-];
 
 /// The number of operations of figure 7 besides the paper's. A larger GPU needs more.
 const STREAMED: usize = 16384;
@@ -77,7 +66,8 @@ pub(super) fn operations<P: ParameterSet>(
         let (statistics, readings) = workload.with_batch(operation, keys, |run| {
             let statistics = sample(budget, &mut *run)?;
             // The power is read during a separate run, because reading it takes time of the host.
-            let (load, readings) = power::during(session.options.gpu, || sample(power::LEAST, run));
+            let (load, readings) =
+                power::during(&[session.options.gpu], || sample(power::LEAST, run));
             load.map(|_| (statistics, readings))
         })?;
         session.time(statistics, batch as f64, record)?;

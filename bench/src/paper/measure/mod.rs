@@ -13,8 +13,6 @@ mod inversion;
 #[cfg(feature = "cuda")]
 mod kernels;
 #[cfg(feature = "cuda")]
-mod power;
-#[cfg(feature = "cuda")]
 mod run;
 #[cfg(feature = "cuda")]
 mod session;

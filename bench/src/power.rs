@@ -1,4 +1,4 @@
-//! Reads the power that a GPU draws from `nvidia-smi`.
+//! Reads the power that GPUs draw from `nvidia-smi`.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,20 +11,21 @@ const SETTLING: Duration = Duration::from_millis(1250);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The least time of a load whose power is read.
-pub(super) const LEAST: Duration = Duration::from_millis(2500);
+pub(crate) const LEAST: Duration = Duration::from_millis(2500);
 
-/// Runs `load`. Returns its result and readings of the watts that GPU `gpu` draws meanwhile.
+/// Runs `load`. Returns its result and readings of the watts that these GPUs draw together
+/// meanwhile.
 ///
-/// There are no readings if the load is too short or `nvidia-smi` is missing. `gpu` is the number
-/// in `nvidia-smi`, which can differ from the number that CUDA gives the GPU in this process.
-pub(super) fn during<T>(gpu: u32, load: impl FnOnce() -> T) -> (T, Vec<f64>) {
+/// There are no readings if the load is too short or `nvidia-smi` is missing. The numbers of the
+/// GPUs are those in `nvidia-smi`, which can differ from those that CUDA gives them in this process.
+pub(crate) fn during<T>(gpus: &[u32], load: impl FnOnce() -> T) -> (T, Vec<f64>) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let meter = scope.spawn(|| {
             let start = Instant::now();
             let mut watts = Vec::new();
             while !done.load(Ordering::Relaxed) {
-                let Some(now) = ask(gpu) else { break };
+                let Some(now) = ask(gpus) else { break };
                 if start.elapsed() > SETTLING && !done.load(Ordering::Relaxed) {
                     watts.push(now);
                 }
@@ -49,10 +50,11 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Returns the present power in watts.
-fn ask(gpu: u32) -> Option<f64> {
+/// Returns the present power of these GPUs together in watts.
+fn ask(gpus: &[u32]) -> Option<f64> {
+    let numbers: Vec<String> = gpus.iter().map(u32::to_string).collect();
     let arguments =
-        ["--query-gpu=power.draw", "--format=csv,noheader,nounits", "-i", &gpu.to_string()];
+        ["--query-gpu=power.draw", "--format=csv,noheader,nounits", "-i", &numbers.join(",")];
     let output = Command::new("nvidia-smi").args(arguments).output().ok()?;
-    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+    String::from_utf8(output.stdout).ok()?.lines().map(|line| line.trim().parse::<f64>().ok()).sum()
 }
