@@ -56,6 +56,10 @@ pub(crate) struct Args {
 type Set = CtruPrime761;
 const SET: &str = "761";
 
+/// The most operations per GPU whose bytes plain copies move. More take longer to allocate, and
+/// these take some milliseconds.
+const MOST_COPIED: usize = 1 << 18;
+
 /// Runs the command.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let found = cuda::devices()?;
@@ -102,7 +106,8 @@ impl Host<'_> {
     /// Measures one engine over all GPUs, with batches in pinned memory.
     fn measure_engine(&mut self) -> Result<(), Error> {
         let engine = DeviceEngine::<Set, _>::over(self.devices.to_vec(), DeviceOptions::default())?;
-        let workload = Workload::new(&engine, self.batch(), HostMemory::Pinned)?;
+        let batch = self.args.batch as usize;
+        let workload = Workload::new(&engine, batch * self.devices.len(), HostMemory::Pinned)?;
         for case @ (operation, keys) in CASES {
             let (statistics, readings) = workload.with_batch(operation, keys, |run| {
                 let statistics = sample(self.budget(), &mut *run)?;
@@ -112,14 +117,14 @@ impl Host<'_> {
                 let (load, readings) = power::during(&self.numbers(), load);
                 load.map(|_| (statistics, readings))
             })?;
-            self.report(kind::BATCH, case, engine.slots(), statistics, watts(readings))?;
+            self.report(kind::BATCH, case, batch, engine.slots(), statistics, watts(readings))?;
         }
         Ok(())
     }
 
     /// Measures plain copies of all GPUs at the same time.
     fn measure_link(&mut self) -> Result<(), Error> {
-        let batch = self.args.batch as usize;
+        let batch = (self.args.batch as usize).min(MOST_COPIED);
         for case @ (operation, keys) in CASES {
             let bytes = bytes_of::<Set>(operation, keys);
             let link = |device| Link::new(device, bytes, batch);
@@ -130,7 +135,7 @@ impl Host<'_> {
             })?;
             let [inputs, results] = bytes.map(|bytes| bytes as f64);
             let figures = vec![(figure::UPLOADED, inputs), (figure::DOWNLOADED, results)];
-            self.report(kind::LINK, case, 1, statistics, figures)?;
+            self.report(kind::LINK, case, batch, 1, statistics, figures)?;
         }
         Ok(())
     }
@@ -140,30 +145,33 @@ impl Host<'_> {
         let engine = |&device| DeviceEngine::new(device, DeviceOptions::default());
         let engines: Vec<CudaEngine<Set>> =
             self.devices.iter().map(engine).collect::<Result<_, _>>()?;
+        let batch = self.args.batch as usize;
         let workloads: Vec<ResidentWorkload<'_, Set, _>> = engines
             .iter()
             .zip(self.devices)
-            .map(|(engine, device)| ResidentWorkload::new(engine, device, self.args.batch as usize))
+            .map(|(engine, device)| ResidentWorkload::new(engine, device, batch))
             .collect::<Result<_, _>>()?;
         for case in CASES {
             let statistics = at_the_same_time(&workloads, case, self.budget())?;
             let load = || at_the_same_time(&workloads, case, power::LEAST);
             let (load, readings) = power::during(&self.numbers(), load);
             load?;
-            self.report(kind::ON_DEVICE, case, engines.len(), statistics, watts(readings))?;
+            self.report(kind::ON_DEVICE, case, batch, engines.len(), statistics, watts(readings))?;
         }
         Ok(())
     }
 
-    /// Reports the time of a batch.
+    /// Reports the time of a batch with `batch` operations for each GPU.
     fn report(
         &mut self,
         kind: &str,
         (operation, keys): (Operation, KeyUse),
+        batch: usize,
         threads: usize,
         statistics: Statistics,
         figures: Vec<(&'static str, f64)>,
     ) -> Result<(), Error> {
+        let batch = batch * self.devices.len();
         let transfers = if kind == kind::ON_DEVICE { "none" } else { HostMemory::Pinned.name() };
         let record = Record {
             bench: kind.to_owned(),
@@ -174,19 +182,14 @@ impl Host<'_> {
             pk_encoding: <Set as ParameterSet>::Encoding::NAME.to_owned(),
             op: operation.name().to_owned(),
             keys,
-            batch: self.batch(),
+            batch,
             transfers: transfers.to_owned(),
             threads,
             ..Record::default()
         };
         let gpus = [(figure::GPUS, self.devices.len() as f64)];
-        let record = record.timed(statistics, self.batch() as f64);
+        let record = record.timed(statistics, batch as f64);
         (self.report)(record.with_figures(figures).with_figures(gpus))
-    }
-
-    /// Returns the number of operations of a batch for all GPUs.
-    fn batch(&self) -> usize {
-        self.args.batch as usize * self.devices.len()
     }
 
     fn budget(&self) -> Duration {
