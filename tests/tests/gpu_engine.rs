@@ -195,7 +195,7 @@ fn several_gpus() {
     let devices = (0..count).map(|i| cuda::open(i).or_else(|_| cuda::open(0)).unwrap());
     let engine = DeviceEngine::<Set, _>::over(devices.collect(), DeviceOptions::default()).unwrap();
     let cpu = CpuEngine::new().unwrap();
-    for count in [1, 33, 2049, 40_960] {
+    for count in [1, 33, 2049, 70_000] {
         let expected = hash::<Set, _>(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned, Place::Loaded] {
             assert_eq!(hash::<Set, _>(&engine, count, place), expected, "{count}, {place:?}");

@@ -89,6 +89,7 @@ impl<D: Device> Batches<D> {
             return Err(EngineError::Options { needed, limit: memory_limit });
         }
         let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
+        let has_several = devices.len() > 1;
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers = powers.unwrap_or(set.powers);
             let roots = RootInversion { powers, maps: SharedMaps::new() };
@@ -97,7 +98,8 @@ impl<D: Device> Batches<D> {
             // the other, and the results of one are transferred while others are computed.
             let slot = |rank| {
                 let queue = device.ranked_queue(rank)?;
-                Slot::new(queue, set, chunk, products, roots.clone(), Arc::clone(&turn))
+                let (roots, turn) = (roots.clone(), Arc::clone(&turn));
+                Slot::new(queue, set, chunk, products, roots, turn, has_several)
             };
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };

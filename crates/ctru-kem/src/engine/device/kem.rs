@@ -623,7 +623,7 @@ mod tests {
         let queue = device.queue().unwrap();
         let roots = RootInversion { powers: 0, maps: SharedMaps::new() };
         let set = Set::of::<P>();
-        let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots, Arc::default());
+        let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots, Arc::default(), false);
         let mut slot = slot.unwrap();
         let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
         let key = key.encapsulation_key();

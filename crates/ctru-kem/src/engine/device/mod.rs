@@ -73,7 +73,7 @@ use batch::Batches;
 use batch_keys::{BatchKeys, LoadedChunks};
 use buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use set::Set;
-use slot::{SENT_OF_EIGHT, Slot};
+use slot::{SENT_OF_EIGHT_BY_SEVERAL, Slot};
 use slots::lock;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
@@ -121,7 +121,10 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
     pub fn over(devices: Vec<D>, options: DeviceOptions) -> Result<Self, EngineError> {
         // Key generation sends encapsulation keys from the device memory of ciphertexts, so these
         // keys must fit into it.
-        const { assert!(SENT_OF_EIGHT * P::ENCAPSULATION_KEY_BYTES <= 8 * P::CIPHERTEXT_BYTES) };
+        const {
+            let sent = SENT_OF_EIGHT_BY_SEVERAL * P::ENCAPSULATION_KEY_BYTES;
+            assert!(sent <= 8 * P::CIPHERTEXT_BYTES);
+        }
         let batches = Batches::new(Set::of::<P>(), devices, options)?;
         Ok(Self { batches, parameter_set: PhantomData })
     }

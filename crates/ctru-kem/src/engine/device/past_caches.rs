@@ -39,6 +39,12 @@ impl Written {
         Self::past_caches_if(whole > LARGEST_IN_CACHES)
     }
 
+    /// Returns how the host writes keys to the caller's pinned memory, to which the devices of an
+    /// engine write others. Several devices leave no bandwidth of the memory unused.
+    pub(super) fn by_engine(has_several: bool) -> Self {
+        Self::past_caches_if(has_several)
+    }
+
     fn past_caches_if(condition: bool) -> Self {
         let is_possible = cfg!(target_arch = "x86_64");
         if condition && is_possible { Self::PastCaches } else { Self::InCaches }

@@ -25,7 +25,12 @@ use crate::expand::Purpose;
 ///
 /// Sending all keys would overload the link between device and host. Copying all keys would
 /// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
-pub(super) const SENT_OF_EIGHT: usize = 2;
+const SENT_OF_EIGHT: usize = 2;
+
+/// The same share in an engine of several devices, whose links together carry more than the memory
+/// of the host takes, so that each copy of the host costs a part of the rate. The host then also
+/// copies past its caches. On four H100s, both together give 31 % more key pairs.
+pub(super) const SENT_OF_EIGHT_BY_SEVERAL: usize = 6;
 
 /// The largest batch of key generation in which the device sends all encapsulation keys for which
 /// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
@@ -80,6 +85,8 @@ pub(super) struct OnDevice<Q: Queue> {
     pub(super) queue: Q,
     /// The turn that all slots of the engine's device share.
     pub(super) turn: Arc<Turn>,
+    /// Whether the engine has several devices.
+    has_several: bool,
     pub(super) buffers: Buffers<Q>,
 }
 
@@ -88,7 +95,8 @@ pub(super) struct OnDevice<Q: Queue> {
 pub(super) type Places<'a, Q> = (&'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
 
 impl<Q: Queue> Slot<Q> {
-    /// Allocates a slot for chunks of `chunk` operations.
+    /// Allocates a slot for chunks of `chunk` operations, in an engine that has several devices or
+    /// one.
     pub(super) fn new(
         queue: Q,
         set: &'static Set,
@@ -96,12 +104,13 @@ impl<Q: Queue> Slot<Q> {
         products: Products,
         roots: RootInversion<Q>,
         turn: Arc<Turn>,
+        has_several: bool,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
         let buffers = Buffers::new(&queue, set, chunk, products, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
-        Ok(Self { device: OnDevice { set, products, queue, turn, buffers }, pinned })
+        Ok(Self { device: OnDevice { set, products, queue, turn, has_several, buffers }, pinned })
     }
 
     /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory
@@ -267,7 +276,7 @@ impl<Q: Queue> OnDevice<Q> {
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Result<(), RuntimeError> {
-        let Self { set, queue, buffers, .. } = self;
+        let Self { set, queue, buffers, has_several, .. } = self;
         let row = set.encapsulation_key_bytes;
         let len = decapsulation_keys.len();
         let zero_copy = !is_direct(len) && queue.is_registered(decapsulation_keys);
@@ -277,7 +286,7 @@ impl<Q: Queue> OnDevice<Q> {
         let has_keys = !encapsulation_keys.is_empty();
         let sent = match zero_copy && has_keys && queue.is_registered(encapsulation_keys) {
             false => 0,
-            true => sent_keys(whole, range, encoded.len() / row),
+            true => sent_keys(*has_several, whole, range, encoded.len() / row),
         };
         let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
         if sent != 0 {
@@ -298,7 +307,8 @@ impl<Q: Queue> OnDevice<Q> {
             }
             received?;
             let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
-            copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+            let written = Written::by_engine(*has_several);
+            copy_encapsulation_keys(set, written, decapsulation_keys, copied_keys);
             return Ok(());
         }
         self.fetch(is_direct(len), keys, staged, len)?;
@@ -306,7 +316,8 @@ impl<Q: Queue> OnDevice<Q> {
         match Written::to_caller(whole) {
             Written::InCaches => {
                 decapsulation_keys.copy_from_slice(staged);
-                copy_encapsulation_keys(set, decapsulation_keys, copied_keys);
+                let written = Written::InCaches;
+                copy_encapsulation_keys(set, written, decapsulation_keys, copied_keys);
             }
             Written::PastCaches => {
                 copy_key_pairs_past_caches(set, staged, copied_keys, decapsulation_keys);
@@ -317,15 +328,17 @@ impl<Q: Queue> OnDevice<Q> {
 }
 
 /// Returns the number of encapsulation keys of the chunk `range` that the device sends, of which it
-/// has room for `room`. The batch has `whole` operations.
-fn sent_keys(whole: usize, range: &Range<usize>, room: usize) -> usize {
+/// has room for `room`. The batch has `whole` operations, and the engine has several devices or
+/// one.
+fn sent_keys(has_several: bool, whole: usize, range: &Range<usize>, room: usize) -> usize {
     let count = range.len();
     let sent = if whole <= SENT_BATCH {
         count
     } else if whole <= SENT_LAST_BATCH {
         range.end.saturating_sub(whole - whole / 16).min(count)
     } else {
-        SENT_OF_EIGHT * count / 8
+        let share = if has_several { SENT_OF_EIGHT_BY_SEVERAL } else { SENT_OF_EIGHT };
+        share * count / 8
     };
     sent.min(room)
 }
@@ -362,11 +375,18 @@ pub(super) fn target<'a, T: Plain, Q: Queue>(
 /// The device has just written `from`, so the caches of the host do not hold it. The loop
 /// prefetches the rows that it copies later. `host_copy_of_rows_gb_s` in
 /// docs/benchmarks/h200-machine.json has the rates with and without the prefetch.
-fn copy_encapsulation_keys(set: &Set, from: &[u8], to: &mut [u8]) {
+fn copy_encapsulation_keys(set: &Set, written: Written, from: &[u8], to: &mut [u8]) {
     /// The distance in rows between the prefetch and the copy.
     const AHEAD: usize = 2;
     let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
     let key = |i: usize| from.get(i * from_row..)?.get(set.encapsulation_key.clone());
+    if written == Written::PastCaches {
+        let keys = (0..to.len() / to_row).map_while(|i| {
+            key(i + AHEAD).inspect(|later| prefetch(later));
+            key(i)
+        });
+        return past_caches::copy(written, keys.zip(to.chunks_exact_mut(to_row)));
+    }
     for i in 0..to.len() / to_row {
         let later = (i + AHEAD) * to_row;
         if let (Some(from), Some(to)) = (key(i + AHEAD), to.get(later..later + to_row)) {
@@ -416,18 +436,18 @@ mod tests {
 
     #[test]
     fn small_batches_send_all_keys_that_have_room() {
-        assert_eq!(sent_keys(SENT_BATCH, &(4096..8192), 7000), 4096);
-        assert_eq!(sent_keys(SENT_BATCH, &(0..4096), 4000), 4000);
-        assert_eq!(sent_keys(1, &(0..0), 0), 0);
+        assert_eq!(sent_keys(false, SENT_BATCH, &(4096..8192), 7000), 4096);
+        assert_eq!(sent_keys(false, SENT_BATCH, &(0..4096), 4000), 4000);
+        assert_eq!(sent_keys(true, 1, &(0..0), 0), 0);
     }
 
     #[test]
     fn middle_batches_send_keys_of_the_last_chunks() {
         const WHOLE: usize = 16384;
-        let sent = |range| sent_keys(WHOLE, &range, 7000);
+        let sent = |range| sent_keys(false, WHOLE, &range, 7000);
         assert_eq!([sent(0..2048), sent(12288..14336), sent(14336..WHOLE)], [0, 0, 1024]);
         assert_eq!([sent(15872..WHOLE), sent(8192..WHOLE)], [512, 1024]);
-        assert_eq!(sent_keys(WHOLE, &(14336..WHOLE), 1000), 1000);
+        assert_eq!(sent_keys(false, WHOLE, &(14336..WHOLE), 1000), 1000);
     }
 
     #[test]
@@ -439,18 +459,26 @@ mod tests {
     #[test]
     fn large_batches_send_a_share_of_each_chunk() {
         const WHOLE: usize = SENT_LAST_BATCH + 1;
-        assert_eq!(sent_keys(WHOLE, &(0..4096), 7000), 1024);
-        assert_eq!(sent_keys(WHOLE, &(0..4096), 1000), 1000);
+        assert_eq!(sent_keys(false, WHOLE, &(0..4096), 7000), 1024);
+        assert_eq!(sent_keys(true, WHOLE, &(0..4096), 7000), 3072);
+        assert_eq!(sent_keys(false, WHOLE, &(0..4096), 1000), 1000);
     }
 
     #[test]
-    fn both_ways_to_copy_key_pairs_agree() {
+    fn all_ways_to_copy_key_pairs_agree() {
         let set = Set::of::<CtruPrime653>();
         let (row, inner) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
         for count in [1, 7, 8, 9, 20] {
             let from: Vec<u8> = (0..count * row).map(|i| (i * i / 7) as u8).collect();
-            let mut expected = vec![0; count * inner];
-            copy_encapsulation_keys(set, &from, &mut expected);
+            let expected: Vec<u8> = from
+                .chunks_exact(row)
+                .flat_map(|row| row[set.encapsulation_key.clone()].iter().copied())
+                .collect();
+            for written in [Written::InCaches, Written::PastCaches] {
+                let mut inside = vec![0; count * inner];
+                copy_encapsulation_keys(set, written, &from, &mut inside);
+                assert!(inside == expected, "{count} {written:?}");
+            }
             for keys in [0, count] {
                 let (mut to, mut inside) = (vec![0; from.len()], vec![0; keys * inner]);
                 copy_key_pairs_past_caches(set, &from, &mut inside, &mut to);
