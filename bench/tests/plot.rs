@@ -26,7 +26,7 @@ fn pictures_are_up_to_date() {
         assert!(fs::read_to_string(&path).unwrap() == committed, "{}", path.display());
         count += 1;
     }
-    assert_eq!(count, 9);
+    assert_eq!(count, 10);
 }
 
 #[test]

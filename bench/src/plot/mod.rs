@@ -6,6 +6,7 @@
 mod batches;
 mod chart;
 mod failures;
+mod gpus;
 mod laboratory;
 mod overview;
 mod palette;
@@ -21,8 +22,8 @@ use crate::records::Records;
 /// Draw all pictures as SVG, from the files of records in a folder
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the files h200-paper.jsonl, h200-batches.jsonl, lab-reductions.jsonl,
-    /// lab-ntt.jsonl and failures.jsonl
+    /// Folder of the files h200-paper.jsonl, h200-batches.jsonl, h100-gpus.jsonl,
+    /// lab-reductions.jsonl, lab-ntt.jsonl and failures.jsonl
     #[arg(long, value_name = "FOLDER", default_value = "docs/benchmarks")]
     records: PathBuf,
     /// Folder of the pictures [default: the folder of the records]
@@ -34,7 +35,7 @@ pub(crate) struct Args {
 /// function returns `None` if the records have nothing to draw.
 type Picture = (&'static str, &'static str, fn(&Records) -> Option<String>);
 
-const PICTURES: [Picture; 9] = [
+const PICTURES: [Picture; 10] = [
     ("overview.svg", "h200-paper.jsonl", overview::draw),
     ("batches-rates.svg", "h200-batches.jsonl", batches::rates),
     ("batches-times.svg", "h200-batches.jsonl", batches::times),
@@ -43,6 +44,7 @@ const PICTURES: [Picture; 9] = [
     ("paper-figure-7.svg", "h200-paper.jsonl", paper::streams),
     ("reductions.svg", "lab-reductions.jsonl", laboratory::chains),
     ("ntt-batches.svg", "lab-ntt.jsonl", laboratory::products),
+    ("gpus.svg", "h100-gpus.jsonl", gpus::draw),
     ("failures.svg", "failures.jsonl", failures::draw),
 ];
 
