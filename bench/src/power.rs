@@ -17,7 +17,7 @@ pub(crate) const LEAST: Duration = Duration::from_millis(2500);
 /// meanwhile.
 ///
 /// There are no readings if the load is too short or `nvidia-smi` is missing. The numbers of the
-/// GPUs are those in `nvidia-smi`, which can differ from those that CUDA gives them in this process.
+/// GPUs are those in `nvidia-smi`. CUDA can give the GPUs other numbers in this process.
 pub(crate) fn during<T>(gpus: &[u32], load: impl FnOnce() -> T) -> (T, Vec<f64>) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
