@@ -19,7 +19,7 @@ pub(crate) mod kind {
     pub(crate) const SINGLE: &str = "single";
     /// Batches on an engine, transfers included.
     pub(crate) const BATCH: &str = "batch";
-    /// The kernels of one chunk on data on the device, without transfers.
+    /// Batches on an engine, whose data stays on the device.
     pub(crate) const ON_DEVICE: &str = "on device";
     /// Launches of multiplication kernels in a row, measured with the device's clock.
     pub(crate) const PRODUCTS: &str = "products";

@@ -1,10 +1,8 @@
-//! A device that counts the copies and launches of an engine, and that can omit the copies. Without
-//! copies, an operation consists only of its kernels, which run on data on the device.
+//! A device that counts the copies and launches of an engine.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter};
 use ctru_gpu_runtime::{Buffer, Device, MemoryInfo, PinnedVec, Plain, Queue, RuntimeError, Slice};
@@ -26,15 +24,12 @@ pub(crate) struct CountingQueue<Q> {
 /// The counts since the last call of [`CountingDevice::take`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    /// Bytes copied to the device, including omitted copies.
+    /// Bytes copied to the device.
     pub(crate) uploaded: usize,
-    /// Bytes copied from the device, including omitted copies.
+    /// Bytes copied from the device.
     pub(crate) downloaded: usize,
     /// All launches in order.
     pub(crate) launches: Vec<Launch>,
-    /// The time from the first launch to the end of the last one, by the host's clock. It is
-    /// meaningful only if copies are omitted.
-    pub(crate) kernels: Duration,
 }
 
 /// A launch of a kernel.
@@ -47,19 +42,11 @@ pub(crate) struct Launch {
 }
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<State>>);
-
-#[derive(Default)]
-struct State {
-    leaves_out_copies: bool,
-    /// The time of the first launch since the last copy from the device.
-    started: Option<Instant>,
-    counts: Counts,
-}
+struct Log(Arc<Mutex<Counts>>);
 
 impl Log {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state consists of numbers, so a panic cannot leave it inconsistent.
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        // The counts are numbers, so a panic cannot leave it inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -77,15 +64,7 @@ impl<D> CountingDevice<D> {
 
     /// Returns the counts since the last call.
     pub(crate) fn take(&self) -> Counts {
-        let mut log = self.log.lock();
-        log.started = None;
-        std::mem::take(&mut log.counts)
-    }
-
-    /// Sets whether to omit copies from now on. Without copies, the results of an engine are
-    /// meaningless.
-    pub(crate) fn leave_out_copies(&self, leave_out: bool) {
-        self.log.lock().leaves_out_copies = leave_out;
+        std::mem::take(&mut *self.log.lock())
     }
 }
 
@@ -118,33 +97,12 @@ impl<D: Device> Device for CountingDevice<D> {
 }
 
 impl<Q: Queue> CountingQueue<Q> {
-    /// Counts bytes of a copy to the device. Returns whether to make the copy.
-    fn uploads(&self, bytes: usize) -> bool {
-        let mut log = self.log.lock();
-        log.counts.uploaded += bytes;
-        !log.leaves_out_copies
-    }
-
-    /// Counts a launch, the first of which starts the time of an operation's kernels.
+    /// Counts a launch.
     fn counts_launch(&self, kernel: &Kernel, batch: Batch) {
-        let mut log = self.log.lock();
-        log.started.get_or_insert_with(Instant::now);
         let bytes =
             |array: &Parameter| kernel.elements(array, batch) * u64::from(array.element_bytes());
         let bytes = kernel.parameters().iter().map(bytes).sum();
-        log.counts.launches.push(Launch { kernel: kernel.name(), batch, bytes });
-    }
-
-    /// Counts bytes of a copy from the device. Returns whether to make the copy. The first copy
-    /// from the device ends the time of an operation's kernels.
-    fn downloads(&self, bytes: usize) -> Result<bool, RuntimeError> {
-        let mut log = self.log.lock();
-        log.counts.downloaded += bytes;
-        if let Some(started) = log.started.take() {
-            self.queue.synchronise()?;
-            log.counts.kernels += started.elapsed();
-        }
-        Ok(!log.leaves_out_copies)
+        self.log.lock().launches.push(Launch { kernel: kernel.name(), batch, bytes });
     }
 }
 
@@ -173,10 +131,8 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         to: &Buffer<T, Q::Memory>,
         start: usize,
     ) -> Result<(), RuntimeError> {
-        if self.uploads(range.len() * size_of::<T>()) {
-            self.queue.upload(from, range, to, start)?;
-        }
-        Ok(())
+        self.log.lock().uploaded += range.len() * size_of::<T>();
+        self.queue.upload(from, range, to, start)
     }
 
     fn download<T: Plain>(
@@ -186,10 +142,8 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         to: &mut Q::Pinned<T>,
         start: usize,
     ) -> Result<(), RuntimeError> {
-        if self.downloads(range.len() * size_of::<T>())? {
-            self.queue.download(from, range, to, start)?;
-        }
-        Ok(())
+        self.log.lock().downloaded += range.len() * size_of::<T>();
+        self.queue.download(from, range, to, start)
     }
 
     fn is_registered(&self, memory: &[u8]) -> bool {
@@ -209,10 +163,8 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         from: &'env [u8],
         to: &Buffer<u8, Q::Memory>,
     ) -> Result<(), RuntimeError> {
-        if self.uploads(from.len()) {
-            self.queue.upload_from(scope, from, to)?;
-        }
-        Ok(())
+        self.log.lock().uploaded += from.len();
+        self.queue.upload_from(scope, from, to)
     }
 
     fn download_to<'env>(
@@ -221,10 +173,8 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
         from: &Buffer<u8, Q::Memory>,
         to: &'env mut [u8],
     ) -> Result<(), RuntimeError> {
-        if self.downloads(to.len())? {
-            self.queue.download_to(scope, from, to)?;
-        }
-        Ok(())
+        self.log.lock().downloaded += to.len();
+        self.queue.download_to(scope, from, to)
     }
 
     fn mark(&self) -> Result<(), RuntimeError> {

@@ -1,12 +1,12 @@
 //! Measures the engine: tables 6 and 7, figure 7, latencies, and its kernels without transfers.
 
 use ctru_gpu_runtime::cuda::CudaDevice;
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions};
 use ctru_kem::{ParameterSet, PublicKeyEncoding};
-use ctru_measure::{HostMemory, KeyUse, Operation, Record, Statistics, Workload, sample};
+use ctru_measure::{HostMemory, KeyUse, Operation, Record, ResidentWorkload, Workload, sample};
 
 use super::cost::{self, Work};
-use super::counting::{CountingDevice, Counts};
+use super::counting::CountingDevice;
 use super::session::Session;
 use crate::error::Error;
 use crate::gpu::CASES;
@@ -22,10 +22,8 @@ const STREAM_COUNTS: [usize; 4] = [2, 4, 8, 16];
 /// The sizes of the batches whose latencies are measured.
 const LATENCY_BATCHES: [usize; 2] = [1, 32];
 
-/// Number of operations per chunk in the measurements without transfers. It is large, so that the
-/// time of a launch does not matter.
-const ON_DEVICE_BATCH: usize = 1 << 17;
-const ON_DEVICE_SAMPLES: usize = 15;
+/// The number of operations whose work is counted.
+const COUNTED: usize = 1 << 17;
 
 /// Makes a record of batches on the engine.
 fn new_record<P: ParameterSet>(
@@ -139,28 +137,25 @@ fn chunks<P: ParameterSet>(
     Ok(())
 }
 
-/// Counts the work of operations, and measures their kernels on one queue without transfers.
+/// Counts the work of operations, and measures them on data on the device.
 pub(super) fn on_device<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
-    let batch = ON_DEVICE_BATCH;
-    let device = CountingDevice::new(device);
-    let options = DeviceOptions {
-        chunk: batch,
-        slots: 1,
-        memory_limit: usize::MAX,
-        ..DeviceOptions::default()
-    };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options)?;
-    let workload = Workload::new(&engine, batch, HostMemory::Pinned)?;
+    let counted = CountingDevice::new(device);
+    let options = DeviceOptions { slots: 1, ..DeviceOptions::default() };
+    let engine = DeviceEngine::<P, _>::new(counted.clone(), options)?;
+    let workload = Workload::new(&engine, COUNTED, HostMemory::Pinned)?;
     for (operation, keys) in CASES {
-        let (counts, statistics) =
-            workload.with_batch(operation, keys, |run| count(&device, run))?;
-        let per_operation = |amount: usize| amount as f64 / batch as f64;
-        let Work { permutations, byte_products } = cost::of_batch::<P::Ring>(&counts, batch);
+        let counts = workload.with_batch(operation, keys, |run| {
+            counted.take();
+            run()?;
+            Ok(counted.take())
+        })?;
+        let per_operation = |amount: usize| amount as f64 / COUNTED as f64;
+        let Work { permutations, byte_products } = cost::of_batch::<P::Ring>(&counts, COUNTED);
         let bytes: u64 = counts.launches.iter().map(|launch| launch.bytes).sum();
-        let cost = new_record::<P>(kind::COST, operation, keys, batch).with_figures([
+        let cost = new_record::<P>(kind::COST, operation, keys, COUNTED).with_figures([
             (figure::UPLOADED, per_operation(counts.uploaded)),
             (figure::DOWNLOADED, per_operation(counts.downloaded)),
             (figure::PERMUTATIONS, permutations),
@@ -168,6 +163,14 @@ pub(super) fn on_device<P: ParameterSet>(
             (figure::MEMORY_BYTES, per_operation(bytes as usize)),
         ]);
         session.count(cost)?;
+    }
+    drop(workload);
+    drop(engine);
+    let batch = session.options.batch as usize;
+    let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
+    let workload = ResidentWorkload::new(&engine, &device, batch)?;
+    for (operation, keys) in CASES {
+        let statistics = workload.batch(operation, keys, session.options.budget())?;
         let record = Record {
             transfers: "none".to_owned(),
             threads: 1,
@@ -176,24 +179,4 @@ pub(super) fn on_device<P: ParameterSet>(
         session.time(statistics, batch as f64, record)?;
     }
     Ok(())
-}
-
-/// Counts the work of a run, and measures its kernels.
-fn count(
-    device: &CountingDevice<CudaDevice>,
-    run: &mut dyn FnMut() -> Result<(), EngineError>,
-) -> Result<(Counts, Statistics), EngineError> {
-    // The first run is counted and copies all data to the device. The measured runs do not copy.
-    device.take();
-    run()?;
-    let counts = device.take();
-    device.leave_out_copies(true);
-    let times: Result<Vec<f64>, EngineError> = (0..ON_DEVICE_SAMPLES)
-        .map(|_| {
-            run()?;
-            Ok(device.take().kernels.as_nanos() as f64)
-        })
-        .collect();
-    device.leave_out_copies(false);
-    Ok((counts, Statistics::of(times?)))
 }

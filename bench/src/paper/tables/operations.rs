@@ -160,11 +160,7 @@ pub(super) fn on_device(records: &Records, out: &mut dyn Write) -> Result<(), Er
             ]);
         }
     }
-    section(
-        "M operations per second on the device without transfers, chunks one after the other",
-        &table,
-        out,
-    )
+    section("M operations per second on the device, without transfers", &table, out)
 }
 
 /// Writes the latencies of small batches.
