@@ -55,6 +55,22 @@ fn memory<T: From<u8> + ctru_gpu_kernels::simt::Word>(count: usize, row: u32) ->
     Buffer::new(&vec![T::from(0x5a); count * row as usize])
 }
 
+/// Returns the arrays of a kernel that does `count` encapsulations: `input`, from which it takes or
+/// expands the seeds, the encoded keys, memory, shared secrets and ciphertexts.
+fn arrays_of_encapsulation<R: Ring>(input: Buffer, keys: &[Vec<u8>], count: usize) -> [Buffer; 9] {
+    [
+        input,
+        strings(keys),
+        memory::<u8>(count, copied_bytes(keys[0].len() as u32)),
+        memory::<u8>(count, ID_BYTES),
+        memory::<u16>(count, row::<R>()),
+        memory::<u64>(count, message_words::<R>()),
+        memory::<u64>(count, coin_words::<R>()),
+        memory::<u64>(count, SEED_WORDS),
+        memory::<u8>(count, R::CIPHERTEXT_BYTES as u32),
+    ]
+}
+
 /// Returns the shared secret and the ciphertext for a message.
 fn encrypted<R: Ring>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (secret, seed) = sha3_512(&[id, message]);
@@ -79,22 +95,11 @@ fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
         let given = (encapsulate_seeds, words(&seeds));
         let expanded = (encapsulate, operations.expansion_buffer());
         for (kernel, input) in [given, expanded] {
-            let secrets = memory::<u64>(count, SEED_WORDS);
-            let ciphertexts = memory::<u8>(count, R::CIPHERTEXT_BYTES as u32);
-            let buffers = [
-                &input,
-                &strings(&keys),
-                &memory::<u8>(count, copied_bytes(keys[0].len() as u32)),
-                &memory::<u8>(count, ID_BYTES),
-                &memory::<u16>(count, row::<R>()),
-                &memory::<u64>(count, message_words::<R>()),
-                &memory::<u64>(count, coin_words::<R>()),
-                &secrets,
-                &ciphertexts,
-            ];
-            launch(kernel.of::<R>(), &buffers, operations.batch);
+            let arrays = arrays_of_encapsulation::<R>(input, &keys, count);
+            launch(kernel.of::<R>(), &arrays.each_ref(), operations.batch);
+            let [.., secrets, ciphertexts] = &arrays;
             let ciphertexts = ciphertexts.content::<u8>();
-            let results = rows(&secrets, SEED_WORDS)
+            let results = rows(secrets, SEED_WORDS)
                 .into_iter()
                 .zip(ciphertexts.chunks(R::CIPHERTEXT_BYTES).map(<[u8]>::to_vec));
             for (i, result) in results.enumerate() {
@@ -178,9 +183,23 @@ fn check_vectors<R: Ring>() {
     assert_eq!(check_decapsulation(&[key], &flipped), 0);
 }
 
+/// Checks that encapsulations with one key touch the same addresses for different seeds, which the
+/// kernels take or expand.
+fn check_traces_of_encapsulations<R: Ring>() {
+    let h = Poly::<R>::from_coefficients(&Intermediate::load(R::N).h).unwrap();
+    for Encoding { encapsulate, encapsulate_seeds, encode, .. } in encodings::<R>() {
+        let keys = [encode(&h)];
+        let arrays = |input| arrays_of_encapsulation::<R>(input, &keys, 1).to_vec();
+        let seeds = [0x00, 0xa5].map(|byte| arrays(words(&[vec![byte; SEED_BYTES]])));
+        assert_same_trace(encapsulate_seeds.of::<R>(), seeds, batch(1, 1));
+        let expanded = [0; 2].map(|_| arrays(Operations::draw::<R>(1, 1).expansion_buffer()));
+        assert_same_trace(encapsulate.of::<R>(), expanded, batch(1, 1));
+    }
+}
+
 /// Checks that decapsulations touch the same addresses for different secret keys, one of which
 /// rejects the ciphertext.
-fn check_traces<R: Ring>() {
+fn check_traces_of_decapsulations<R: Ring>() {
     let vector = Intermediate::load(R::N);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
     let ciphertext = &vector.encapsulations()[0].ct;
@@ -249,8 +268,12 @@ macro_rules! properties {
                 }
             }
             #[test]
+            fn encapsulations_touch_the_same_addresses() {
+                check_traces_of_encapsulations::<$ring>();
+            }
+            #[test]
             fn decapsulations_touch_the_same_addresses() {
-                check_traces::<$ring>();
+                check_traces_of_decapsulations::<$ring>();
             }
             #[test]
             fn vectors() {

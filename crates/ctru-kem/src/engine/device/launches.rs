@@ -44,11 +44,37 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         self.list.push(Launch { kernel, memory, batch, order });
     }
 
-    /// Issues the launches of `count` operations of the batch. Waits for the turn, unless these are
-    /// all operations, or there is a single launch, which takes little time.
+    /// Issues the launches of `count` operations of the batch, if necessary in their turn.
     pub(super) fn issue(&self, queue: &Q, turn: &Turn, count: usize) -> Result<(), RuntimeError> {
-        let are_alone = count == self.whole || self.list.len() == 1;
-        let _turn = if are_alone { None } else { turn.take() };
+        let _turn = if self.need_turn(count) { turn.take() } else { None };
         queue.launch_all(&self.list)
+    }
+
+    /// Returns whether these launches of `count` operations wait for their turn. They do not if
+    /// these are all operations of the batch. Neither does a single launch, which takes little
+    /// time.
+    fn need_turn(&self, count: usize) -> bool {
+        count != self.whole && self.list.len() != 1
+    }
+}
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use ctru_gpu_kernels::table;
+    use ctru_gpu_runtime::emulated::EmulatedQueue;
+
+    use super::*;
+    use crate::CtruPrime653;
+
+    #[test]
+    fn several_launches_of_a_part_of_a_batch_wait_for_their_turn() {
+        let mut launches = Launches::<EmulatedQueue>::new(Set::of::<CtruPrime653>(), 100);
+        let add = |launches: &mut Launches<'_, _>| {
+            launches.add(&table::REJECTION_SECRET, &[], Batch::each(50));
+        };
+        add(&mut launches);
+        assert_eq!([50, 100].map(|count| launches.need_turn(count)), [false, false]);
+        add(&mut launches);
+        assert_eq!([50, 100].map(|count| launches.need_turn(count)), [true, false]);
     }
 }
