@@ -1,5 +1,5 @@
 //! Encrypts and decrypts files with clients of age, which start the plugin: the library of `rage`
-//! (`examples/client.rs`), and the programs `age` and `rage` if they are there.
+//! (`examples/age_client.rs`), and the programs `age` and `rage` if they are there.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
@@ -71,7 +71,7 @@ impl Folder {
     }
 
     fn client(&self, arguments: &[&str]) -> Output {
-        let client = Path::new(PLUGIN).with_file_name("examples").join("client");
+        let client = Path::new(PLUGIN).with_file_name("examples").join("age_client");
         self.command(&client).args(arguments).output().unwrap()
     }
 

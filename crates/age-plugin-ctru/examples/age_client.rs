@@ -1,7 +1,7 @@
 //! A client of age on the library of `rage`, with which the tests start the plugin.
 //!
-//! `client encrypt FROM TO RECIPIENT...` or `client decrypt FROM TO IDENTITY...`. Recipients and
-//! identities are texts, not files.
+//! `age_client encrypt FROM TO RECIPIENT...` or `age_client decrypt FROM TO IDENTITY...`. Recipients
+//! and identities are texts, not files.
 
 use std::env;
 use std::error::Error;
@@ -17,7 +17,7 @@ const PLUGIN: &str = "ctru";
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let [command, from, to, keys @ ..] = &arguments[..] else {
-        return Err("usage: client encrypt|decrypt FROM TO KEY...".into());
+        return Err("usage: age_client encrypt|decrypt FROM TO KEY...".into());
     };
     match &command[..] {
         "encrypt" => {
