@@ -1,7 +1,7 @@
 //! A client of age on the library of `rage`, with which the tests start the plugin.
 //!
-//! `age_client encrypt FROM TO RECIPIENT...` or `age_client decrypt FROM TO IDENTITY...`. Recipients
-//! and identities are texts, not files.
+//! `age_client encrypt FROM TO RECIPIENT...` or `age_client decrypt FROM TO IDENTITY...`, where
+//! recipients and identities are texts, not files.
 
 use std::env;
 use std::error::Error;
