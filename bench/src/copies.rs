@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet, SharedSecret};
 use ctru_math::Ring;
-use ctru_measure::{KeyUse, Operation, Record, Statistics, cpu_name, table};
+use ctru_measure::{CASES, KeyUse, Operation, Record, Statistics, cpu_name, table};
 
 use crate::error::Error;
 use crate::records::{self, Report, figure, kind};
@@ -74,15 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
 
 /// Measures the operations of a parameter set.
 fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) -> Result<(), Error> {
-    let operations = [
-        (Operation::Keygen, KeyUse::Each),
-        (Operation::Keygen, KeyUse::Private),
-        (Operation::Encaps, KeyUse::Each),
-        (Operation::Encaps, KeyUse::One),
-        (Operation::Decaps, KeyUse::Each),
-        (Operation::Decaps, KeyUse::One),
-    ];
-    for (operation, keys) in operations {
+    for (operation, keys) in CASES.into_iter().filter(|&(_, keys)| keys != KeyUse::Resident) {
         let [inputs, results] = bytes_of::<P>(operation, keys);
         let record = Record {
             bench: kind::HOST_COPIES.to_owned(),

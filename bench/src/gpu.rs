@@ -6,19 +6,7 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter};
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, HostMemory, Plain, Queue, RuntimeError};
 use ctru_kem::engine::cuda;
-use ctru_measure::{KeyUse, Operation, Statistics};
-
-/// Each operation with each kind of keys.
-pub(crate) const CASES: [(Operation, KeyUse); 8] = [
-    (Operation::Keygen, KeyUse::Each),
-    (Operation::Keygen, KeyUse::Private),
-    (Operation::Encaps, KeyUse::Each),
-    (Operation::Encaps, KeyUse::One),
-    (Operation::Encaps, KeyUse::Resident),
-    (Operation::Decaps, KeyUse::Each),
-    (Operation::Decaps, KeyUse::One),
-    (Operation::Decaps, KeyUse::Resident),
-];
+use ctru_measure::Statistics;
 
 /// Returns whether there is a GPU that the engine can use.
 pub(crate) fn is_there() -> bool {

@@ -17,13 +17,12 @@ use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, CudaMemory, CudaQueue
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
 use ctru_kem::{CtruPrime761, ParameterSet, PublicKeyEncoding};
 use ctru_measure::{
-    HostMemory, KeyUse, Operation, Record, ResidentWorkload, Statistics, Workload, parse_seconds,
-    sample, table,
+    CASES, HostMemory, KeyUse, Operation, Record, ResidentWorkload, Statistics, Workload,
+    parse_seconds, sample, table,
 };
 
 use crate::copies::bytes_of;
 use crate::error::Error;
-use crate::gpu::CASES;
 use crate::power;
 use crate::records::{self, Records, Report, figure, kind, watts};
 
@@ -276,8 +275,8 @@ fn at_the_same_time(
     })
 }
 
-/// Writes a table of rates: for each operation and number of GPUs, how many times as fast as the
-/// smallest number of GPUs they are, and which part of what plain copies carry.
+/// Writes a table with a row for each operation and number of GPUs: the rates, how many times that
+/// of one GPU they are, and which part of plain copies the batches in pinned memory reach.
 fn write(measured: &Records, out: &mut dyn Write) -> Result<(), Error> {
     let header = [
         "op",

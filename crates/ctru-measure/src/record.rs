@@ -64,6 +64,18 @@ impl KeyUse {
     }
 }
 
+/// Each operation with each kind of keys.
+pub const CASES: [(Operation, KeyUse); 8] = [
+    (Operation::Keygen, KeyUse::Each),
+    (Operation::Keygen, KeyUse::Private),
+    (Operation::Encaps, KeyUse::Each),
+    (Operation::Encaps, KeyUse::One),
+    (Operation::Encaps, KeyUse::Resident),
+    (Operation::Decaps, KeyUse::Each),
+    (Operation::Decaps, KeyUse::One),
+    (Operation::Decaps, KeyUse::Resident),
+];
+
 /// One measurement: one line of `ctru bench --json` and of a `.jsonl` file under `docs/benchmarks`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Record {

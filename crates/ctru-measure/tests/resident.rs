@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::CtruPrime653;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
-use ctru_measure::{KeyUse, Operation, ResidentWorkload};
+use ctru_measure::{CASES, ResidentWorkload};
 
 #[test]
 fn every_operation_with_every_kind_of_keys() {
@@ -16,16 +16,7 @@ fn every_operation_with_every_kind_of_keys() {
     let options = DeviceOptions { chunk: 2, slots: 2, powers: Some(0), ..DeviceOptions::default() };
     let engine = DeviceEngine::<CtruPrime653, _>::new(device.clone(), options).unwrap();
     let workload = ResidentWorkload::new(&engine, &device, 2).unwrap();
-    for (operation, keys) in [
-        (Operation::Keygen, KeyUse::Each),
-        (Operation::Keygen, KeyUse::Private),
-        (Operation::Encaps, KeyUse::One),
-        (Operation::Encaps, KeyUse::Each),
-        (Operation::Encaps, KeyUse::Resident),
-        (Operation::Decaps, KeyUse::One),
-        (Operation::Decaps, KeyUse::Each),
-        (Operation::Decaps, KeyUse::Resident),
-    ] {
+    for (operation, keys) in CASES {
         let statistics = workload.batch(operation, keys, Duration::from_nanos(1)).unwrap();
         assert!(statistics.median > 0.0 && statistics.samples >= 5, "{operation:?}, {keys:?}");
     }

@@ -3,13 +3,14 @@
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
 use ctru_kem::{ParameterSet, PublicKeyEncoding};
-use ctru_measure::{HostMemory, KeyUse, Operation, Record, ResidentWorkload, Workload, sample};
+use ctru_measure::{
+    CASES, HostMemory, KeyUse, Operation, Record, ResidentWorkload, Workload, sample,
+};
 
 use super::cost::{self, Work};
 use super::counting::CountingDevice;
 use super::session::Session;
 use crate::error::Error;
-use crate::gpu::CASES;
 use crate::power;
 use crate::records::{figure, kind, watts};
 use crate::sources;
