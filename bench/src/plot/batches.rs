@@ -6,11 +6,11 @@ use super::chart::{self, Axis, Layout, Line, Panel};
 use super::palette;
 use crate::records::{Records, kind};
 
-/// The parameter set of the pictures.
-const SET: &str = "761";
+/// The parameter set of the pictures of batches.
+pub(super) const SET: &str = "761";
 
 /// The lines: an operation, its keys, its name and its colour.
-const LINES: [(Operation, KeyUse, &str, &str); 6] = [
+pub(super) const LINES: [(Operation, KeyUse, &str, &str); 6] = [
     (Operation::Keygen, KeyUse::Each, "keygen", palette::GREEN),
     (Operation::Keygen, KeyUse::Private, "keygen, private", palette::SKY),
     (Operation::Encaps, KeyUse::Each, "encaps, key per op", palette::BLUE),

@@ -1,22 +1,10 @@
 //! Draws how rates grow with the number of GPUs of one host.
 
-use ctru_measure::{KeyUse, Operation, Record};
+use ctru_measure::Record;
 
+use super::batches::{LINES, SET};
 use super::chart::{self, Axis, Layout, Line, Panel};
-use super::palette;
 use crate::records::{Records, figure, kind};
-
-/// The parameter set of the picture.
-const SET: &str = "761";
-
-/// The lines: an operation, its keys, its name and its colour.
-const LINES: [(Operation, KeyUse, &str, &str); 5] = [
-    (Operation::Keygen, KeyUse::Each, "keygen", palette::GREEN),
-    (Operation::Encaps, KeyUse::Each, "encaps, key per op", palette::BLUE),
-    (Operation::Encaps, KeyUse::One, "encaps, one key", palette::PURPLE),
-    (Operation::Decaps, KeyUse::Each, "decaps, key per op", palette::VERMILLION),
-    (Operation::Decaps, KeyUse::One, "decaps, one key", palette::ORANGE),
-];
 
 /// The panels: what is measured, and its name.
 const PANELS: [(&str, &str); 3] = [
