@@ -1,7 +1,9 @@
 //! Runs the threads of one block, each as a coroutine, from barrier to barrier.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
+use core::mem::MaybeUninit;
 use core::panic::Location;
+use core::{hint, ptr};
 use std::rc::Rc;
 use std::vec::Vec;
 
@@ -12,7 +14,7 @@ use super::Emulate;
 use super::fault::Fault;
 use super::launch::Launch;
 use super::memory::Buffer;
-use super::thread::{Block, Event, Request, Thread, Wait};
+use super::thread::{Block, Event, Operands, Request, Thread, Wait};
 use crate::descriptor::{Batch, Kernel};
 use crate::simt::WARP;
 
@@ -42,6 +44,19 @@ impl State {
             Self::Ready(_) | Self::Returned => None,
         }
     }
+
+    /// Returns whether both threads make the same request at the same source line, or none does.
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Waiting(own), Self::Waiting(other)) => {
+                // Comparing addresses first saves comparing the names of files.
+                own.request == other.request
+                    && (ptr::eq(own.location, other.location) || own.location == other.location)
+            }
+            (Self::Waiting(_), _) | (_, Self::Waiting(_)) => false,
+            _ => true,
+        }
+    }
 }
 
 /// Runs one block of a grid to its end. Returns the number of operations of its threads, and their
@@ -64,7 +79,8 @@ pub(super) fn run(
             let (block, buffers) = (Rc::clone(&block), Rc::clone(buffers));
             Ok(Coroutine::with_stack(stack, move |yielder, _| {
                 let arguments: Vec<&Buffer> = buffers.iter().collect();
-                emulate(Thread { block: &block, yielder, number: thread }, &arguments, batch);
+                let thread = Thread { block: &block, yielder, number: thread };
+                spread(thread.number % 16, &mut || emulate(thread, &arguments, batch));
             }))
         })
         .collect::<Result<Vec<_>, Fault>>()?;
@@ -103,16 +119,30 @@ pub(super) fn run(
     }
 }
 
+/// Calls a function after `steps` further calls, each of which takes more than 128 bytes of the
+/// stack. Stacks begin at multiples of a page, so that without this the same part of each would be
+/// in the same few lines of the processor's cache.
+#[inline(never)]
+fn spread(steps: u32, function: &mut dyn FnMut()) {
+    let mut taken = [const { MaybeUninit::<u8>::uninit() }; 128];
+    hint::black_box(&mut taken);
+    if steps == 0 {
+        function();
+    } else {
+        spread(steps - 1, function);
+    }
+    hint::black_box(&mut taken);
+}
+
 /// Checks that all threads wait at the same source line or that all threads have returned.
 fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> {
-    let expected = states[0].location();
-    match states.iter().position(|state| state.location() != expected) {
+    match states.iter().position(|state| !state.meets(&states[0])) {
         None => Ok(()),
         Some(other) => Err(Fault::Divergence {
             kernel: block.kernel,
             block: block.number,
             thread: first as u32,
-            at: expected,
+            at: states[0].location(),
             other: (first + other) as u32,
             other_at: states[other].location(),
         }),
@@ -120,60 +150,46 @@ fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> 
 }
 
 /// Returns the set of the threads of a warp for which `is_in` holds, with bit `i` for lane `i`.
-fn lanes(warp: &[State], is_in: impl Fn(&State) -> bool) -> u32 {
-    warp.iter().enumerate().fold(0, |set, (lane, state)| set | u32::from(is_in(state)) << lane)
+fn lanes(operands: &[Cell<Operands>], is_in: impl Fn(Operands) -> bool) -> u32 {
+    let bit = |(lane, own): (usize, &Cell<Operands>)| u32::from(is_in(own.get())) << lane;
+    operands.iter().enumerate().fold(0, |set, own| set | bit(own))
 }
 
 /// Answers a request that all threads of a warp make together. Returns false if the warp waits at a
 /// barrier of the block or has returned.
 fn meet_in_warp(block: &Block, warp: usize, states: &mut [State]) -> bool {
-    let request = |state: &State| match state {
-        State::Waiting(wait) => Some(wait.request),
-        State::Ready(_) | State::Returned => None,
-    };
-    match request(&states[0]) {
-        Some(Request::SyncWarp) => {
+    let State::Waiting(Wait { request, .. }) = states[0] else { return false };
+    let first = warp * WARP as usize;
+    let operands = &block.operands[first..][..states.len()];
+    match request {
+        Request::SyncWarp => {
             let barriers = &block.warp_barriers[warp];
             barriers.set(barriers.get() + 1);
             states.fill(State::Ready(0));
         }
-        Some(Request::Shuffle { .. }) => {
-            let requests: Vec<_> = states.iter().map(request).collect();
-            for (state, own) in states.iter_mut().zip(&requests) {
-                let Some(Request::Shuffle { lane, .. }) = *own else { continue };
+        Request::Shuffle => {
+            for (state, own) in states.iter_mut().zip(operands) {
+                let lane = own.get().lane;
                 // On a GPU, a shuffle from a lane that does not exist returns an undefined value.
                 // Here it returns the complement of the lane's number.
-                let answer = match requests.get(lane as usize) {
-                    Some(Some(Request::Shuffle { value, .. })) => *value,
-                    _ => !lane,
-                };
+                let answer = operands.get(lane as usize).map_or(!lane, |other| other.get().value);
                 *state = State::Ready(answer);
             }
         }
-        Some(Request::Ballot(_)) => {
-            let voters =
-                lanes(states, |state| matches!(request(state), Some(Request::Ballot(true))));
-            states.fill(State::Ready(voters));
+        Request::Ballot => {
+            states.fill(State::Ready(lanes(operands, |other| other.value != 0)));
         }
-        Some(Request::Match(_)) => {
-            let value = |state: &State| match request(state) {
-                Some(Request::Match(value)) => Some(value),
-                _ => None,
-            };
-            let answers: Vec<_> = states
-                .iter()
-                .map(|own| lanes(states, |other| value(other) == value(own)))
-                .collect();
-            for (state, answer) in states.iter_mut().zip(answers) {
-                *state = State::Ready(answer);
+        Request::Match => {
+            for (state, own) in states.iter_mut().zip(operands) {
+                let value = own.get().value;
+                *state = State::Ready(lanes(operands, |other| other.value == value));
             }
         }
-        Some(Request::Multiply(factors)) => {
-            let first = warp * WARP as usize;
+        Request::Multiply(factors) => {
             factors.multiply(&mut block.fragments.borrow_mut()[first..][..states.len()]);
             states.fill(State::Ready(0));
         }
-        Some(Request::SyncBlock | Request::Stop) | None => return false,
+        Request::SyncBlock | Request::Stop => return false,
     }
     true
 }

@@ -2,41 +2,51 @@
 
 use core::cell::RefCell;
 use core::ops::Range;
+use core::panic::Location;
 use core::{fmt, hint, iter};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::vec::Vec;
 
-use super::fault::{Access, Kind};
+use super::fault::{Access, Kind, Space};
 use crate::descriptor::Parameter;
 use crate::simt::{U32x4, WARP, Word};
 
-/// The time of an access. The counts of passed barriers determine the order of two accesses.
+/// An access and its time. The counts of passed barriers determine the order of two accesses. The
+/// emulator keeps three of them for each unit of memory, so they are as small as they can be.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Stamp {
     /// Number of the launch, unique in the process.
     pub(super) launch: u32,
+    pub(super) block: u32,
+    pub(super) thread: u32,
     /// Number of block barriers that the block has passed.
     pub(super) block_barriers: u32,
     /// Number of warp barriers that the thread's warp has passed.
     pub(super) warp_barriers: u32,
-    pub(super) access: Access,
+    pub(super) kind: Kind,
+    pub(super) space: Space,
+    pub(super) location: &'static Location<'static>,
 }
 
 impl Stamp {
+    pub(super) fn access(&self) -> Access {
+        let Self { block, thread, kind, space, location, .. } = *self;
+        Access { block, thread, kind, space, location }
+    }
+
     /// Returns the number of the thread's warp in its block.
     fn warp(&self) -> u32 {
-        self.access.thread / WARP
+        self.thread / WARP
     }
 
     /// Returns whether no barrier and no launch orders this access before `later`.
     fn races_with(&self, later: &Self) -> bool {
-        let (a, b) = (&self.access, &later.access);
-        let same_thread = (a.block, a.thread) == (b.block, b.thread);
+        let same_thread = (self.block, self.thread) == (later.block, later.thread);
         let ordered_in_warp =
             self.warp() == later.warp() && self.warp_barriers < later.warp_barriers;
-        let ordered =
-            a.block == b.block && (self.block_barriers < later.block_barriers || ordered_in_warp);
+        let ordered = self.block == later.block
+            && (self.block_barriers < later.block_barriers || ordered_in_warp);
         self.launch == later.launch && !same_thread && !ordered
     }
 }
@@ -59,7 +69,7 @@ impl Witnesses {
         let [first, second] = &mut self.0;
         let alone = match first {
             Some(first) if first.launch != read.launch => true,
-            Some(first) if first.access.block != read.access.block => false,
+            Some(first) if first.block != read.block => false,
             Some(first) if first.block_barriers < read.block_barriers => true,
             Some(first) => {
                 let other_warp = |other: &Stamp| first.warp() != other.warp();
@@ -70,7 +80,7 @@ impl Witnesses {
                     *second = Some(*read);
                     return;
                 }
-                if first.access.thread != read.access.thread {
+                if first.thread != read.thread {
                     second.get_or_insert(*read);
                 }
                 first.warp_barriers < read.warp_barriers
@@ -95,7 +105,7 @@ impl History {
     fn racing_with(&self, later: &Stamp) -> Option<&Stamp> {
         match &self.write {
             Some(write) if write.races_with(later) => Some(write),
-            _ if later.access.kind == Kind::Read => None,
+            _ if later.kind == Kind::Read => None,
             _ => self.reads.racing_with(later),
         }
     }
@@ -179,7 +189,7 @@ impl Memory {
     /// reads needs content. Two reads do not race, and neither do two atomic accesses.
     fn record(&mut self, range: &Range<usize>, stamp: &Stamp) -> Result<(), Problem> {
         self.divide(range.len().ilog2());
-        let kind = stamp.access.kind;
+        let kind = stamp.kind;
         let needs_content = self.starts_undefined && kind != Kind::Write;
         let units = range.start >> self.unit_log..range.end >> self.unit_log;
         for (unit, history) in units.clone().zip(&mut self.histories[units]) {
@@ -194,13 +204,14 @@ impl Memory {
                 racing = racing.or_else(|| atomics.and_then(|atomics| atomics.racing_with(stamp)));
             }
             if let Some(earlier) = racing {
-                return Err(Problem::Race { first: earlier.access, address });
+                return Err(Problem::Race { first: earlier.access(), address });
             }
             match kind {
                 Kind::Read => history.reads.add(stamp),
                 Kind::Atomic => self.atomics.entry(first).or_default().add(stamp),
                 Kind::Write => {
-                    *history = History { write: Some(*stamp), reads: Witnesses::default() };
+                    history.write = Some(*stamp);
+                    history.reads.0 = [None, None];
                     if !self.atomics.is_empty() {
                         self.atomics.remove(&first);
                     }
@@ -210,9 +221,11 @@ impl Memory {
         Ok(())
     }
 
-    fn get<T: Word>(&self, range: Range<usize>) -> T {
+    fn get<T: Word>(&self, range: &Range<usize>) -> T {
         let mut bits = [0; size_of::<u128>()];
-        bits[..range.len()].copy_from_slice(&self.bytes[range]);
+        // The length is that of the range, but the compiler knows it.
+        let length = T::BYTES as usize;
+        bits[..length].copy_from_slice(&self.bytes[range.start..][..length]);
         T::from_bits(u128::from_le_bytes(bits))
     }
 
@@ -224,7 +237,7 @@ impl Memory {
     pub(super) fn load<T: Word>(&mut self, address: u64, stamp: &Stamp) -> Result<T, Problem> {
         let range = self.checked_range(address, T::BYTES)?;
         self.record(&range, stamp)?;
-        Ok(self.get(range))
+        Ok(self.get(&range))
     }
 
     pub(super) fn store<T: Word>(
@@ -248,7 +261,7 @@ impl Memory {
     ) -> Result<T, Problem> {
         let range = self.checked_range(address, T::BYTES)?;
         self.record(&range, stamp)?;
-        let old = self.get(range.clone());
+        let old = self.get(&range);
         self.set(range, new(old).to_bits());
         Ok(old)
     }
@@ -263,7 +276,7 @@ impl Memory {
     ) -> Result<(), Problem> {
         let range = self.checked_range(address, length)?;
         self.record(&range, stamp)?;
-        self.unfinished.push((range, stamp.access));
+        self.unfinished.push((range, stamp.access()));
         Ok(())
     }
 

@@ -19,19 +19,16 @@ use crate::descriptor::Kernel;
 use crate::scalar::Value;
 use crate::simt::{AtomicFloat, AtomicInteger, Copyable, Number, Simt, Update, WARP, Word};
 
-/// A reason to suspend a thread.
-#[derive(Copy, Clone)]
+/// A reason to suspend a thread. The thread has stored what it passes in [`Block::operands`].
+#[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Request {
     SyncBlock,
     SyncWarp,
-    Shuffle {
-        value: u32,
-        lane: u32,
-    },
-    /// The threads of the warp whose vote is true.
-    Ballot(bool),
+    Shuffle,
+    /// The threads of the warp whose vote, the value, is not 0.
+    Ballot,
     /// The threads of the warp that pass the same value.
-    Match(u32),
+    Match,
     /// A matrix product. The thread has stored its part of the matrices in [`Block::fragments`],
     /// where it finds its part of the sum.
     Multiply(Factors),
@@ -44,6 +41,14 @@ pub(super) enum Request {
 pub(super) struct Wait {
     pub(super) request: Request,
     pub(super) location: &'static Location<'static>,
+}
+
+/// What a thread passes to the others of its warp.
+#[derive(Copy, Clone, Default)]
+pub(super) struct Operands {
+    pub(super) value: u32,
+    /// The lane whose value a shuffle returns.
+    pub(super) lane: u32,
 }
 
 /// An asynchronous copy to shared memory that is not finished.
@@ -80,6 +85,8 @@ pub(super) struct Block {
     pub(super) block_barriers: Cell<u32>,
     pub(super) warp_barriers: Vec<Cell<u32>>,
     /// One entry for each thread.
+    pub(super) operands: Vec<Cell<Operands>>,
+    /// One entry for each thread.
     pub(super) fragments: RefCell<Vec<Fragments>>,
     /// One entry for each thread.
     copies: RefCell<Vec<Copies>>,
@@ -109,6 +116,7 @@ impl Block {
             shared: RefCell::new(Memory::shared(shape.shared_bytes)),
             block_barriers: Cell::new(0),
             warp_barriers: warps.map(|_| Cell::new(0)).collect(),
+            operands: std::vec![Cell::default(); shape.threads as usize],
             fragments: RefCell::new(std::vec![Fragments::default(); shape.threads as usize]),
             copies: RefCell::new(std::vec![Copies::default(); shape.threads as usize]),
             fault: RefCell::new(None),
@@ -223,6 +231,14 @@ impl<'a> Thread<'a> {
         self.yielder.suspend(Wait { request, location: Location::caller() })
     }
 
+    /// Passes a value to the other threads of the warp. Returns the answer.
+    #[inline(always)]
+    #[track_caller]
+    fn exchange(self, request: Request, value: u32, lane: u32) -> u32 {
+        self.block.operands[self.number as usize].set(Operands { value, lane });
+        self.wait(request)
+    }
+
     /// Counts an operation of the machine. From time to time looks whether the launch may go on.
     #[inline(always)]
     #[track_caller]
@@ -282,17 +298,27 @@ impl<'a> Thread<'a> {
         access: Access,
         operation: impl FnOnce(&Stamp) -> Result<V, Problem>,
     ) -> V {
-        let kernel = self.block.kernel;
+        let Access { block, thread, kind, space, location } = access;
         let stamp = Stamp {
             launch: self.block.launch.number,
+            block,
+            thread,
             block_barriers: self.block.block_barriers.get(),
             warp_barriers: self.block.warp_barriers[self.warp() as usize].get(),
-            access,
+            kind,
+            space,
+            location,
         };
-        let problem = match operation(&stamp) {
-            Ok(value) => return value,
-            Err(problem) => problem,
-        };
+        match operation(&stamp) {
+            Ok(value) => value,
+            Err(problem) => self.refuse(address, access, problem),
+        }
+    }
+
+    /// Ends the launch because an access violates a rule.
+    #[cold]
+    fn refuse(self, address: u64, access: Access, problem: Problem) -> ! {
+        let kernel = self.block.kernel;
         self.stop(match problem {
             Problem::Bounds { bytes } => Fault::Bounds { kernel, access, address, bytes },
             Problem::Uninitialised { address } => Fault::Uninitialised { kernel, access, address },
@@ -351,13 +377,13 @@ impl<'a> Simt for Thread<'a> {
         self.wait(Request::SyncWarp);
     }
     fn shuffle(self, value: u32, lane: u32) -> u32 {
-        self.wait(Request::Shuffle { value, lane })
+        self.exchange(Request::Shuffle, value, lane)
     }
     fn ballot(self, vote: bool) -> u32 {
-        self.wait(Request::Ballot(vote))
+        self.exchange(Request::Ballot, u32::from(vote), 0)
     }
     fn lanes_with(self, value: u32) -> u32 {
-        self.wait(Request::Match(value))
+        self.exchange(Request::Match, value, 0)
     }
     fn mma_m16n8k32(self, a: [u32; 4], b: [u32; 2], c: [i32; 4]) -> [i32; 4] {
         self.multiply(Factors::S8, a, b, c.map(|c| c as u32)).map(|sum| sum as i32)

@@ -236,6 +236,13 @@ fn divergence() {
         }
     });
     assert!(matches!(whole_warp, Err(Fault::Divergence { .. })), "{whole_warp:?}");
+    // The requests are made in another function, but have the line of its caller.
+    #[track_caller]
+    fn vote_or_pass<S: Simt>(s: S, votes: bool) -> u32 {
+        if votes { s.ballot(true) } else { s.lanes_with(1) }
+    }
+    let other_request = run(|s, _, _| ignore(vote_or_pass(s, s.lane() < 16)));
+    assert!(matches!(other_request, Err(Fault::Divergence { .. })), "{other_request:?}");
 }
 
 /// A thread that spins for ever does not hang the test, with and without barriers in its loop.
