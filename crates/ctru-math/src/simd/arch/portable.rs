@@ -3,6 +3,9 @@
 //! The loops over lanes count, because the compiler turns them into vectors. It does not always
 //! inline `array::from_fn`; it takes long for iterators of arrays; and it makes slower code of
 //! lanes that are written out.
+//!
+//! With debug assertions, as in tests, the functions with loops are not inlined, because inlining
+//! them takes half the time of compiling this crate.
 
 use crate::backend::Portable;
 use crate::simd::{Simd, Sums, Vector, WithSimd};
@@ -16,7 +19,8 @@ pub(crate) struct I16x8([i16; 8]);
 pub(crate) struct I32x8([i32; 8]);
 
 impl I16x8 {
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn zip(self, y: Self, f: impl Fn(i16, i16) -> i16) -> Self {
         let mut lanes = [0; 8];
         let mut i = 0;
@@ -80,7 +84,8 @@ impl Vector for I16x8 {
         low[..4].copy_from_slice(&self.0[..4]);
         high[..4].copy_from_slice(&self.0[4..]);
     }
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transpose(rows: &mut [Self]) {
         for i in 0..4 {
             for j in 0..i {
@@ -132,7 +137,8 @@ impl Vector for I16x8 {
 impl Sums for I32x8 {
     type Vector = I16x8;
 
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_products(mut self, a: [I16x8; 2], b: [I16x8; 2]) -> Self {
         let product = |a: &I16x8, b: &I16x8, i: usize| i32::from(a.0[i]) * i32::from(b.0[i]);
         let mut i = 0;
@@ -144,7 +150,8 @@ impl Sums for I32x8 {
         }
         self
     }
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline(never))]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn split(self) -> [I16x8; 2] {
         let (mut low, mut high) = ([0; 8], [0; 8]);
         let mut i = 0;
