@@ -1,9 +1,10 @@
 //! What can be wrong, with the codes that JavaScript sees.
 
 use ctru_kem::engine::RowError;
-use js_sys::Array;
 use thiserror::Error;
 use wasm_bindgen::JsValue;
+
+use crate::js::Array;
 
 /// The reason why a batch was not computed.
 #[derive(Debug, Error)]
@@ -55,6 +56,6 @@ impl From<Fault> for JsValue {
     fn from(fault: Fault) -> Self {
         let (code, row) = fault.code();
         let row = row.map_or(Self::UNDEFINED, |row| Self::from_f64(row as f64));
-        Array::of3(&code.into(), &fault.to_string().into(), &row).into()
+        Array::triple(&code.into(), &fault.to_string().into(), &row).into()
     }
 }

@@ -1,15 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 mod fault;
+mod js;
 mod set;
 
 use ctru_kem::engine::{RowError, RowSizes, Seeds};
 use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES, wiping_the_stack};
-use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
 
 use fault::Fault;
+use js::{Array, Uint8Array};
 use set::engine;
 
 /// Returns the sizes of a set in bytes: of an encapsulation key, a decapsulation key, a ciphertext,
@@ -39,7 +40,7 @@ pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Arr
         let mut public = room(count, engine.sizes().encapsulation_key)?;
         let mut private = Zeroizing::new(room(count, engine.sizes().decapsulation_key)?);
         engine.generate(Seeds::Each(seeds.as_chunks().0), &mut public, &mut private)?;
-        Ok(Array::of2(&to_js(&public), &to_js(&private)))
+        Ok(Array::pair(&Uint8Array::new(&public), &Uint8Array::new(&private)))
     })
 }
 
@@ -64,7 +65,7 @@ pub fn encapsulate(
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         let seeds = Seeds::Each(seeds.as_chunks().0);
         engine.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets)?;
-        Ok(Array::of2(&to_js(&ciphertexts), &to_js(&secrets)))
+        Ok(Array::pair(&Uint8Array::new(&ciphertexts), &Uint8Array::new(&secrets)))
     })
 }
 
@@ -87,7 +88,7 @@ pub fn decapsulate(
         let ciphertexts = from_js(ciphertexts)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         engine.decapsulate(&keys, &ciphertexts, &mut secrets)?;
-        Ok(to_js(&secrets))
+        Ok(Uint8Array::new(&secrets))
     })
 }
 
@@ -119,14 +120,11 @@ fn room(count: usize, row_bytes: usize) -> Result<Vec<u8>, Fault> {
 
 /// Returns a copy of bytes of JavaScript. `to_vec` would end the module if there is no memory.
 fn from_js(array: &Uint8Array) -> Result<Vec<u8>, Fault> {
-    let mut bytes = room(array.length() as usize, 1)?;
-    array.copy_to(&mut bytes);
+    let mut bytes = room(array.length(), 1)?;
+    // Code of JavaScript may give an array another length each time.
+    assert_eq!(array.length(), bytes.len(), "the array has changed");
+    js::copy(&mut bytes, array);
     Ok(bytes)
-}
-
-/// Returns a copy of bytes in the memory of JavaScript.
-fn to_js(bytes: &[u8]) -> Uint8Array {
-    Uint8Array::new_from_slice(bytes)
 }
 
 /// More bytes of the stack than an operation uses. The largest set uses about 105 KiB.
