@@ -11,9 +11,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use ctru_gpu_runtime::cuda::CudaPinned;
-use ctru_gpu_runtime::{Buffer, Device, Queue, RuntimeError};
-use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, CudaMemory, CudaQueue};
+use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
 use ctru_kem::{CtruPrime761, ParameterSet, PublicKeyEncoding};
 use ctru_measure::{
@@ -23,6 +21,7 @@ use ctru_measure::{
 
 use crate::copies::bytes_of;
 use crate::error::Error;
+use crate::link::Link;
 use crate::power;
 use crate::records::{self, Records, Report, figure, kind, watts};
 
@@ -126,10 +125,11 @@ impl Host<'_> {
         let batch = (self.args.batch as usize).min(MOST_COPIED);
         for case @ (operation, keys) in CASES {
             let bytes = bytes_of::<Set>(operation, keys);
-            let link = |device| Link::new(device, bytes, batch);
+            let [to, from] = bytes.map(|bytes| bytes * batch);
+            let link = |device| Link::new(device, to, from);
             let mut links: Vec<Link> = self.devices.iter().map(link).collect::<Result<_, _>>()?;
             let statistics = sample(self.budget(), || {
-                links.iter_mut().try_for_each(Link::copy)?;
+                links.iter_mut().try_for_each(|link| link.send().and_then(|()| link.fetch()))?;
                 links.iter().try_for_each(Link::synchronise)
             })?;
             let [inputs, results] = bytes.map(|bytes| bytes as f64);
@@ -198,51 +198,6 @@ impl Host<'_> {
     /// Returns the numbers of the GPUs.
     fn numbers(&self) -> Vec<u32> {
         (0..self.devices.len() as u32).collect()
-    }
-}
-
-/// Memory and queues for copies to and from a GPU at the same time.
-struct Link {
-    up: CudaQueue,
-    down: CudaQueue,
-    given: CudaPinned<u8>,
-    received: Buffer<u8, CudaMemory>,
-    sent: Buffer<u8, CudaMemory>,
-    taken: CudaPinned<u8>,
-}
-
-impl Link {
-    /// Allocates memory for the inputs and results of `batch` operations.
-    fn new(
-        device: &CudaDevice,
-        [inputs, results]: [usize; 2],
-        batch: usize,
-    ) -> Result<Self, RuntimeError> {
-        let (up, down) = (device.queue()?, device.queue()?);
-        let (inputs, results) = (inputs * batch, results * batch);
-        let sent = down.allocate(results)?;
-        down.wipe(&sent)?;
-        Ok(Self {
-            given: up.pinned(inputs)?,
-            received: up.allocate(inputs)?,
-            sent,
-            taken: down.pinned(results)?,
-            up,
-            down,
-        })
-    }
-
-    /// Begins to copy all inputs and results.
-    fn copy(&mut self) -> Result<(), RuntimeError> {
-        let (inputs, results) = (self.received.len(), self.sent.len());
-        self.up.upload(&self.given, 0..inputs, &self.received, 0)?;
-        self.down.download(&self.sent, 0..results, &mut self.taken, 0)
-    }
-
-    /// Waits until all is copied.
-    fn synchronise(&self) -> Result<(), RuntimeError> {
-        self.up.synchronise()?;
-        self.down.synchronise()
     }
 }
 

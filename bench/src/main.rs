@@ -15,6 +15,8 @@ mod gpus;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod lab;
+#[cfg(feature = "cuda")]
+mod link;
 mod paper;
 #[cfg(feature = "peers")]
 mod peers;

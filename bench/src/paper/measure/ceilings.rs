@@ -15,6 +15,7 @@ use super::kernels::Devices;
 use super::session::Session;
 use crate::error::Error;
 use crate::gpu;
+use crate::link::Link;
 use crate::paper::tables::unit;
 use crate::records::kind;
 
@@ -25,23 +26,17 @@ const BUDGET: Duration = Duration::from_millis(300);
 
 /// Measures the ceilings of transfers and memory.
 pub(super) fn of_machine(session: &mut Session<'_>, device: &CudaDevice) -> Result<(), Error> {
-    let (upward, downward) = (device.queue()?, device.queue()?);
-    let from = upward.pinned::<u8>(BYTES)?;
-    let mut to = downward.pinned::<u8>(BYTES)?;
-    let (received, sent) = (upward.allocate::<u8>(BYTES)?, downward.allocate::<u8>(BYTES)?);
-    downward.wipe(&sent)?;
-
-    let up = || upward.upload(&from, 0..BYTES, &received, 0);
-    let mut down = || downward.download(&sent, 0..BYTES, &mut to, 0);
-    let to_device = sample(BUDGET, || up().and_then(|()| upward.synchronise()))?;
-    let from_device = sample(BUDGET, || down().and_then(|()| downward.synchronise()))?;
+    let mut link = Link::new(device, BYTES, BYTES)?;
+    let to_device = sample(BUDGET, || link.send().and_then(|()| link.synchronise()))?;
+    let from_device = sample(BUDGET, || link.fetch().and_then(|()| link.synchronise()))?;
     let both = sample(BUDGET, || -> Result<(), RuntimeError> {
-        up()?;
-        down()?;
-        upward.synchronise()?;
-        downward.synchronise()
+        link.send()?;
+        link.fetch()?;
+        link.synchronise()
     })?;
-    let wiped = gpu::time_in_a_row(&upward, || upward.wipe(&received))?;
+    let queue = device.queue()?;
+    let memory = queue.allocate::<u8>(BYTES)?;
+    let wiped = gpu::time_in_a_row(&queue, || queue.wipe(&memory))?;
     for (op, statistics, bytes) in [
         (unit::BYTES_TO_DEVICE, to_device, BYTES),
         (unit::BYTES_FROM_DEVICE, from_device, BYTES),
