@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ctru_kem::ParameterSet;
 use ctru_measure::{
-    HostMemory, KeyUse, Operation, Record, Workload, cpu_name, parse_seconds, table,
+    HostMemory, KeyUse, Operation, Record, SeedUse, Workload, cpu_name, parse_seconds, table,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -50,12 +50,16 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     batches: Vec<u32>,
+    /// Whether the engine derives the seeds of a batch from one, or each operation has its own, in
+    /// memory like that of the rest of the batch
+    #[arg(long, value_enum, value_name = "SEEDS", default_value_t)]
+    seeds: SeedUse,
     /// Keep the batches in pageable memory. By default the engine pins their memory, which lets a
     /// GPU read and write it directly
     #[arg(long)]
     pageable: bool,
     /// Keep the batches in the memory of the first GPU, so that no transfers are measured
-    #[arg(long, conflicts_with_all = ["pageable", "callers"])]
+    #[arg(long, conflicts_with_all = ["pageable", "callers", "seeds"])]
     on_device: bool,
     /// Threads that give batches to the engine at the same time
     #[arg(
@@ -135,6 +139,7 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
         "op",
         "bench",
         "keys",
+        "seeds",
         "batch",
         "threads",
         "callers",
@@ -142,7 +147,7 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
         "median us/op",
         "spread",
     ];
-    let mut table = table::markdown(header, 5..11);
+    let mut table = table::markdown(header, 6..12);
     for record in records {
         table.add_row([
             record.set.clone(),
@@ -150,6 +155,7 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
             record.op.clone(),
             record.bench.clone(),
             record.keys.name().to_owned(),
+            record.seeds.name().to_owned(),
             record.batch.to_string(),
             record.threads.to_string(),
             record.callers.to_string(),
@@ -174,11 +180,12 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
 /// [`Error::BatchMemory`].
 fn check_memory<P: ParameterSet, F: EngineFactory>(
     cases: &[Case],
+    seeds: SeedUse,
     batch: usize,
     callers: usize,
 ) -> Result<(), Error> {
     let fits = cases.iter().all(|case| {
-        let bytes = Workload::<P, F::For<P>>::host_bytes(case.operation, batch, callers);
+        let bytes = Workload::<P, F::For<P>>::host_bytes(case.operation, seeds, batch, callers);
         bytes.is_some_and(|bytes| {
             let mut memory = Vec::<u8>::new();
             let reserved = memory.try_reserve_exact(bytes);
@@ -233,8 +240,8 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
             progress.set_message(format!("{selection}: keys"));
             // With the data on the device, only single operations take keys from the host.
             let prepared = if args.on_device { 1 } else { batch };
-            check_memory::<P, F>(cases, prepared, callers)?;
-            let workload = Workload::<P, _>::new(&engine, prepared, memory)?;
+            check_memory::<P, F>(cases, args.seeds, prepared, callers)?;
+            let workload = Workload::<P, _>::new(&engine, prepared, memory)?.with_seeds(args.seeds);
             // Single operations do not depend on the size of batches.
             let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
             for &Case { operation, batch: keys } in cases {
@@ -263,6 +270,10 @@ impl<F: EngineFactory> Visitor for Measure<'_, F> {
                             device: factory.device(),
                             backend: factory.backend().to_owned(),
                             keys,
+                            seeds: match operation {
+                                Operation::Keygen | Operation::Encaps => args.seeds,
+                                Operation::Decaps => SeedUse::default(),
+                            },
                             batch,
                             transfers: transfers.to_owned(),
                             threads: factory.threads(),

@@ -7,7 +7,7 @@ mod statistics;
 pub mod table;
 mod workload;
 
-pub use record::{CASES, KeyUse, Operation, Record, cpu_name};
+pub use record::{CASES, KeyUse, Operation, Record, SeedUse, cpu_name};
 #[cfg(feature = "gpu")]
 pub use resident::ResidentWorkload;
 pub use statistics::{Statistics, parse_seconds, sample, times};

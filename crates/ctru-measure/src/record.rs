@@ -36,6 +36,33 @@ pub enum KeyUse {
     Private,
 }
 
+/// Where the seeds of the operations of a measurement come from.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum SeedUse {
+    /// The engine derives them from one seed.
+    #[default]
+    Expanded,
+    /// Each operation has its own, in memory like that of the rest of its batch.
+    Each,
+}
+
+impl SeedUse {
+    /// Returns the name in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Expanded => "expanded",
+            Self::Each => "each",
+        }
+    }
+
+    /// Returns whether the engine derives all seeds from one, as in records without the field.
+    fn is_expanded(&self) -> bool {
+        *self == Self::Expanded
+    }
+}
+
 impl Operation {
     /// All operations, in the order in which reports name them.
     pub const ALL: [Self; 3] = [Self::Keygen, Self::Encaps, Self::Decaps];
@@ -97,6 +124,9 @@ pub struct Record {
     pub op: String,
     /// The keys of the operations.
     pub keys: KeyUse,
+    /// Where the seeds of the operations come from.
+    #[serde(default, skip_serializing_if = "SeedUse::is_expanded")]
+    pub seeds: SeedUse,
     /// The number of operations per batch.
     pub batch: usize,
     /// The kind of transfers between host and device.

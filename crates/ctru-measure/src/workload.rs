@@ -1,5 +1,6 @@
 //! Runs single operations and batches on prepared keys, to measure them.
 
+use std::array;
 use std::convert::Infallible;
 use std::fmt;
 use std::hint::black_box;
@@ -11,10 +12,11 @@ use std::time::Duration;
 
 use ctru_kem::engine::{Context, Engine, EngineError, Expand, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+    Ciphertext, DecapsulationKey, EncapsulationKey, KEY_PAIR_SEED_BYTES, ParameterSet, SEED_BYTES,
+    SharedSecret,
 };
 
-use crate::{KeyUse, Operation, Statistics, sample, times};
+use crate::{KeyUse, Operation, SeedUse, Statistics, sample, times};
 
 /// Keys of one parameter set, and the engine that runs batches on them.
 ///
@@ -22,8 +24,9 @@ use crate::{KeyUse, Operation, Statistics, sample, times};
 pub struct Workload<'a, P: ParameterSet, E: Engine<P>> {
     engine: &'a E,
     memory: HostMemory,
-    public: Content<EncapsulationKey<P>, E::Pinned<EncapsulationKey<P>>>,
-    private: Content<DecapsulationKey<P>, E::Pinned<DecapsulationKey<P>>>,
+    seeds: SeedUse,
+    public: Slice<EncapsulationKey<P>, P, E>,
+    private: Slice<DecapsulationKey<P>, P, E>,
 }
 
 /// The kind of host memory from which an engine takes batches and to which it writes results.
@@ -40,6 +43,9 @@ enum Content<T, P> {
     Pinned(P),
     Pageable(Vec<T>),
 }
+
+/// The elements of one slice of a batch for an engine `E`.
+type Slice<T, P, E> = Content<T, <E as Engine<P>>::Pinned<T>>;
 
 impl<T, P: Deref<Target = [T]>> Deref for Content<T, P> {
     type Target = [T];
@@ -76,7 +82,7 @@ impl HostMemory {
         self,
         engine: &E,
         content: impl ExactSizeIterator<Item = T>,
-    ) -> Result<Content<T, E::Pinned<T>>, EngineError> {
+    ) -> Result<Slice<T, P, E>, EngineError> {
         Ok(match self {
             Self::Pinned => Content::Pinned(engine.pin(apart(content))?),
             Self::Pageable => Content::Pageable(content.collect()),
@@ -103,7 +109,12 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     /// [`new`](Self::new) and the measurements abort the process if there is too little memory. A
     /// caller that does not know whether its batch fits can try to reserve these bytes first.
     #[must_use]
-    pub fn host_bytes(operation: Operation, batch: usize, callers: usize) -> Option<usize> {
+    pub fn host_bytes(
+        operation: Operation,
+        seeds: SeedUse,
+        batch: usize,
+        callers: usize,
+    ) -> Option<usize> {
         let keys = size_of::<EncapsulationKey<P>>() + size_of::<DecapsulationKey<P>>();
         let results = match operation {
             Operation::Keygen => keys,
@@ -111,7 +122,12 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
                 size_of::<Ciphertext<P>>() + size_of::<SharedSecret>()
             }
         };
-        batch.checked_mul(callers.checked_mul(results)?.checked_add(keys)?)
+        let seeds = match (seeds, operation) {
+            (SeedUse::Each, Operation::Keygen) => KEY_PAIR_SEED_BYTES,
+            (SeedUse::Each, Operation::Encaps) => SEED_BYTES,
+            (SeedUse::Expanded, _) | (_, Operation::Decaps) => 0,
+        };
+        batch.checked_mul(callers.checked_mul(results + seeds)?.checked_add(keys)?)
     }
 
     /// Generates one key pair for each of the `batch` operations of a batch. All slices of the
@@ -123,7 +139,20 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
         let mut public = memory.of(engine, repeat_n(EncapsulationKey::placeholder(), batch))?;
         let mut private = memory.of(engine, repeat_n(DecapsulationKey::placeholder(), batch))?;
         engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)?;
-        Ok(Self { engine, memory, public, private })
+        Ok(Self { engine, memory, seeds: SeedUse::Expanded, public, private })
+    }
+
+    /// Returns the workload with seeds from elsewhere. At first, the engine derives them from one.
+    #[must_use]
+    pub fn with_seeds(self, seeds: SeedUse) -> Self {
+        Self { seeds, ..self }
+    }
+
+    /// Puts a seed of `N` bytes for each operation into memory, if each operation has its own.
+    fn own_seeds<const N: usize>(&self) -> Result<Option<Slice<[u8; N], P, E>>, EngineError> {
+        let seed = |row: usize| array::from_fn(|i| row.to_le_bytes()[i % size_of::<usize>()]);
+        let each = || self.memory.of(self.engine, (0..self.public.len()).map(seed));
+        (self.seeds == SeedUse::Each).then(each).transpose()
     }
 
     /// Measures the method of the key types for `operation` on one thread. The method decodes the
@@ -187,26 +216,25 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
         keys: KeyUse,
         measure: impl FnOnce(&mut dyn FnMut() -> Result<(), EngineError>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let &Self { engine, memory, ref public, ref private } = self;
+        let &Self { engine, memory, ref public, ref private, .. } = self;
         if operation == Operation::Keygen {
+            let seeds = self.own_seeds()?;
+            let seeds = seeds.as_deref().map_or(Seeds::Expand(EXPAND), Seeds::Each);
             let mut private = memory.of(engine, private.iter().cloned())?;
             if keys == KeyUse::Private {
-                return measure(&mut || {
-                    engine.generate_decapsulation_keys(Seeds::Expand(EXPAND), &mut private)
-                });
+                return measure(&mut || engine.generate_decapsulation_keys(seeds, &mut private));
             }
             let mut public = memory.of(engine, public.iter().cloned())?;
-            return measure(&mut || {
-                engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)
-            });
+            return measure(&mut || engine.generate(seeds, &mut public, &mut private));
         }
         let mut ciphertexts = memory.of(engine, repeat_n(Ciphertext::default(), public.len()))?;
         let mut secrets = memory.of(engine, repeat_n(SharedSecret::default(), public.len()))?;
         let resident = keys == KeyUse::Resident;
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
         let public = choose(keys, public, loaded.as_ref());
-        let mut encapsulate =
-            || engine.encapsulate(public, Seeds::Expand(EXPAND), &mut ciphertexts, &mut secrets);
+        let seeds = self.own_seeds()?;
+        let seeds = seeds.as_deref().map_or(Seeds::Expand(EXPAND), Seeds::Each);
+        let mut encapsulate = || engine.encapsulate(public, seeds, &mut ciphertexts, &mut secrets);
         if operation == Operation::Encaps {
             return measure(&mut encapsulate);
         }

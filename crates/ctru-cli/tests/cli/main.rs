@@ -565,6 +565,19 @@ fn bench_from_several_threads() {
 }
 
 #[test]
+fn bench_with_a_seed_each() {
+    let report = Sandbox::new().succeed(
+        "bench --engine cpu --json --set 653 --seconds 0.001 --batch 3 --threads 1 --seeds each",
+    );
+    for line in report.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let has_seeds = record["bench"] == "batch" && record["op"] != "decaps";
+        assert_eq!(record.get("seeds"), has_seeds.then_some(&"each".into()), "{record}");
+    }
+    assert_eq!(report.lines().count(), 3 + 4 + 4);
+}
+
+#[test]
 fn bench_on_the_device_needs_a_device() {
     let arguments = "bench --engine cpu --set 653 --op decaps --seconds 0.001 --on-device";
     assert_contains(&Sandbox::new().fail(arguments), &["--on-device", "--engine gpu"]);
