@@ -22,7 +22,7 @@ from pathlib import Path
 #: The probability with which the true median may lie outside of the interval.
 OUTSIDE = 0.05
 #: The fields that tell measurements of one run apart.
-NAMES = ("set", "pk_encoding", "op", "keys", "batch", "transfers", "callers")
+NAMES = ("set", "pk_encoding", "op", "keys", "seeds", "batch", "transfers", "callers")
 
 
 def rank(count: int) -> int | None:
@@ -44,7 +44,7 @@ def run(program: str, arguments: list[str]) -> dict[tuple, dict]:
         sys.exit(f"{program} failed with status {done.returncode}")
     records = [json.loads(line) for line in done.stdout.splitlines()]
     batches = [record for record in records if record["bench"] in ("batch", "on device")]
-    return {tuple(record[name] for name in NAMES): record for record in batches}
+    return {tuple(record.get(name) for name in NAMES): record for record in batches}
 
 
 def compared(pairs: list[tuple[dict, dict]]) -> dict:
@@ -58,7 +58,7 @@ def compared(pairs: list[tuple[dict, dict]]) -> dict:
         "bench": "pairs",
         "engine": new["engine"],
         "device": new["device"],
-        **{name: new[name] for name in NAMES},
+        **{name: new[name] for name in NAMES if name in new},
         "pairs": len(ratios),
         "median_ratio": round(statistics.median(ratios), 4),
         "low": None if outside is None else round(ratios[outside], 4),
@@ -96,10 +96,11 @@ def main() -> None:
             break
 
     records = [compared(measured[batch]) for batch in sorted(measured)]
-    print("| set | op | keys | batch | transfers | callers | pairs | ratio | old us | new us |")
-    print("|---|---|---|---:|---|---:|---:|---:|---:|---:|")
+    shown = [name for name in (*NAMES, "pairs") if name != "pk_encoding"]
+    print(f"| {' | '.join(shown)} | ratio | old us | new us |")
+    print(f"|{'---|' * len(shown)}---:|---:|---:|")
     for record in records:
-        texts = [str(record[name]) for name in (*NAMES, "pairs") if name != "pk_encoding"]
+        texts = [str(record.get(name, "-")) for name in shown]
         texts.append(f"{record['median_ratio']:.3f} [{record['low']}, {record['high']}]")
         for times in ("old_median_ns_per_op", "median_ns_per_op"):
             texts.append(f"{record[times] * record['batch'] / 1e3:.1f}")

@@ -7,23 +7,23 @@ use ctru_gpu_runtime::{Buffer, Device, Queue, RuntimeError};
 pub(crate) struct Link {
     up: CudaQueue,
     down: CudaQueue,
-    given: CudaPinned<u8>,
-    received: Buffer<u8, CudaMemory>,
-    sent: Buffer<u8, CudaMemory>,
-    taken: CudaPinned<u8>,
+    host_from: CudaPinned<u8>,
+    device_to: Buffer<u8, CudaMemory>,
+    device_from: Buffer<u8, CudaMemory>,
+    host_to: CudaPinned<u8>,
 }
 
 impl Link {
     /// Allocates memory for copies of `to` bytes to the GPU and of `from` bytes back.
     pub(crate) fn new(device: &CudaDevice, to: usize, from: usize) -> Result<Self, RuntimeError> {
         let (up, down) = (device.queue()?, device.queue()?);
-        let sent = down.allocate(from)?;
-        down.wipe(&sent)?;
+        let device_from = down.allocate(from)?;
+        down.wipe(&device_from)?;
         Ok(Self {
-            given: up.pinned(to)?,
-            received: up.allocate(to)?,
-            sent,
-            taken: down.pinned(from)?,
+            host_from: up.pinned(to)?,
+            device_to: up.allocate(to)?,
+            device_from,
+            host_to: down.pinned(from)?,
             up,
             down,
         })
@@ -31,12 +31,12 @@ impl Link {
 
     /// Begins to copy to the GPU.
     pub(crate) fn send(&mut self) -> Result<(), RuntimeError> {
-        self.up.upload(&self.given, 0..self.received.len(), &self.received, 0)
+        self.up.upload(&self.host_from, 0..self.device_to.len(), &self.device_to, 0)
     }
 
     /// Begins to copy from the GPU.
     pub(crate) fn fetch(&mut self) -> Result<(), RuntimeError> {
-        self.down.download(&self.sent, 0..self.sent.len(), &mut self.taken, 0)
+        self.down.download(&self.device_from, 0..self.device_from.len(), &mut self.host_to, 0)
     }
 
     /// Waits until all is copied.

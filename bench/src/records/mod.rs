@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use ctru_measure::{KeyUse, Operation, Record};
+use ctru_measure::{KeyUse, Operation, Record, SeedUse};
 
 use crate::error::Error;
 
@@ -235,7 +235,8 @@ impl Records {
         self.0.iter().filter(move |record| record.bench == kind)
     }
 
-    /// Returns the measurements of an operation of a parameter set.
+    /// Returns the measurements of an operation of a parameter set, in which the engine derives the
+    /// seeds of a batch from one.
     pub(crate) fn of<'a>(
         &'a self,
         kind: &str,
@@ -244,7 +245,10 @@ impl Records {
         keys: KeyUse,
     ) -> impl Iterator<Item = &'a Record> {
         self.of_kind(kind).filter(move |record| {
-            record.set == set && record.op == operation.name() && record.keys == keys
+            record.set == set
+                && record.op == operation.name()
+                && record.keys == keys
+                && record.seeds == SeedUse::Expanded
         })
     }
 }

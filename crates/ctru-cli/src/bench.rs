@@ -50,8 +50,8 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     batches: Vec<u32>,
-    /// Whether the engine derives the seeds of a batch from one, or each operation has its own, in
-    /// memory like that of the rest of the batch
+    /// Whether the engine derives the seeds of a batch from one, or each key generation and each
+    /// encapsulation has its own, in memory like that of the rest of the batch
     #[arg(long, value_enum, value_name = "SEEDS", default_value_t)]
     seeds: SeedUse,
     /// Keep the batches in pageable memory. By default the engine pins their memory, which lets a
@@ -155,7 +155,8 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
             record.op.clone(),
             record.bench.clone(),
             record.keys.name().to_owned(),
-            record.seeds.name().to_owned(),
+            // Single operations and decapsulations have none.
+            if record.seeds == SeedUse::Each { "each" } else { "-" }.to_owned(),
             record.batch.to_string(),
             record.threads.to_string(),
             record.callers.to_string(),

@@ -164,6 +164,46 @@ pub trait Queue: Debug + Send + Sync {
     /// process if the device refuses to wait, because the copies could then use memory after the
     /// end of its borrow.
     ///
+    /// ```
+    /// # use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
+    /// fn there_and_back<Q: Queue>(
+    ///     queue: &Q,
+    ///     memory: &Buffer<u8, Q::Memory>,
+    ///     from: &[u8],
+    ///     to: &mut [u8],
+    /// ) -> Result<(), RuntimeError> {
+    ///     queue.scope(|scope| {
+    ///         queue.upload_from(scope, from, memory)?;
+    ///         queue.download_to(scope, memory, to)
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// Memory that ends before the scope is refused:
+    ///
+    /// ```compile_fail,E0597
+    /// # use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
+    /// # fn up<Q: Queue>(queue: &Q, memory: &Buffer<u8, Q::Memory>) -> Result<(), RuntimeError> {
+    /// queue.scope(|scope| {
+    ///     let from = [7; 16];
+    ///     queue.upload_from(scope, &from, memory)
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// So is a use of memory to which a copy may still write:
+    ///
+    /// ```compile_fail,E0503
+    /// # use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
+    /// # fn down<Q: Queue>(queue: &Q, memory: &Buffer<u8, Q::Memory>) -> Result<u8, RuntimeError> {
+    /// let mut to = [0; 16];
+    /// queue.scope(|scope| {
+    ///     queue.download_to(scope, memory, &mut to)?;
+    ///     Ok(to[0])
+    /// })
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of `work`, and those of the operations for which it waits.
     fn scope<'env, T>(

@@ -142,7 +142,8 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
         Ok(Self { engine, memory, seeds: SeedUse::Expanded, public, private })
     }
 
-    /// Returns the workload with seeds from elsewhere. At first, the engine derives them from one.
+    /// Returns the workload with other seeds for key generation and encapsulation. At first, the
+    /// engine derives them from one.
     #[must_use]
     pub fn with_seeds(self, seeds: SeedUse) -> Self {
         Self { seeds, ..self }
@@ -232,10 +233,11 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
         let resident = keys == KeyUse::Resident;
         let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
         let public = choose(keys, public, loaded.as_ref());
-        let seeds = self.own_seeds()?;
+        let is_encaps = operation == Operation::Encaps;
+        let seeds = if is_encaps { self.own_seeds()? } else { None };
         let seeds = seeds.as_deref().map_or(Seeds::Expand(EXPAND), Seeds::Each);
         let mut encapsulate = || engine.encapsulate(public, seeds, &mut ciphertexts, &mut secrets);
-        if operation == Operation::Encaps {
+        if is_encaps {
             return measure(&mut encapsulate);
         }
         encapsulate()?;

@@ -1,5 +1,5 @@
 //! The two types of JavaScript that the functions take and return. The package js-sys declares
-//! these and all others, and takes twice as long to compile as the rest of this crate.
+//! these and all others, and takes longer to compile than this crate with ctru-math.
 
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -17,7 +17,7 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub fn length(this: &Uint8Array) -> usize;
 
-    /// Copies all bytes of `from` to `to`, which is as long.
+    /// Copies all bytes of `from` to the beginning of `to`. Throws a `RangeError` if it has more.
     #[wasm_bindgen(js_namespace = ["Uint8Array", "prototype", "set"], js_name = call)]
     pub fn copy(to: &mut [u8], from: &Uint8Array);
 

@@ -121,7 +121,7 @@ fn room(count: usize, row_bytes: usize) -> Result<Vec<u8>, Fault> {
 /// Returns a copy of bytes of JavaScript. `to_vec` would end the module if there is no memory.
 fn from_js(array: &Uint8Array) -> Result<Vec<u8>, Fault> {
     let mut bytes = room(array.length(), 1)?;
-    // Code of JavaScript may give an array another length each time.
+    // An array can give another length each time. If it is shorter now, zeros would stay.
     assert_eq!(array.length(), bytes.len(), "the array has changed");
     js::copy(&mut bytes, array);
     Ok(bytes)

@@ -50,6 +50,7 @@ const Figures = (() => {
     if (record.bench === "batch" && ["cpu", "browser"].includes(record.engine)) {
       parts.push(count(record.threads, "thread"));
     }
+    if (record.seeds === "each") parts.push("a seed each");
     if (record.callers > 1) parts.push(count(record.callers, "caller"));
     if (record.pk_encoding === "packed13") parts.push("packed13");
     return parts.join(", ");

@@ -292,11 +292,14 @@ impl Queue for FailingQueue {
         self.queue.is_registered(memory)
     }
 
+    /// Does the work and waits even if it fails, as a driver does that reports a failed operation.
     fn scope<'env, T>(
         &self,
         work: impl FnOnce(&EmulatedScope<'env>) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
-        self.waited_for(self.queue.scope(work))
+        let result = self.waited_for(self.queue.scope(work))?;
+        self.state.call()?;
+        Ok(result)
     }
 
     fn upload_from<'env>(

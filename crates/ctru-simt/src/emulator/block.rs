@@ -45,7 +45,8 @@ impl State {
         }
     }
 
-    /// Returns whether both threads make the same request at the same source line, or none does.
+    /// Returns whether both threads make the same request at the same source line, or neither of
+    /// them waits.
     fn meets(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Waiting(own), Self::Waiting(other)) => {
@@ -121,7 +122,7 @@ pub(super) fn run(
 
 /// Calls a function after `steps` further calls, each of which takes more than 128 bytes of the
 /// stack. Stacks begin at multiples of a page, so that without this the same part of each would be
-/// in the same few lines of the processor's cache.
+/// in the same few lines of the processor's cache. Sixteen different numbers of steps are enough.
 #[inline(never)]
 fn spread(steps: u32, function: &mut dyn FnMut()) {
     let mut taken = [const { MaybeUninit::<u8>::uninit() }; 128];
@@ -134,7 +135,8 @@ fn spread(steps: u32, function: &mut dyn FnMut()) {
     hint::black_box(&mut taken);
 }
 
-/// Checks that all threads wait at the same source line or that all threads have returned.
+/// Checks that all threads make the same request at the same source line, or that all threads have
+/// returned.
 fn together(block: &Block, first: usize, states: &[State]) -> Result<(), Fault> {
     match states.iter().position(|state| !state.meets(&states[0])) {
         None => Ok(()),

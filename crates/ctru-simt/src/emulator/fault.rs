@@ -147,7 +147,7 @@ pub enum Fault {
         address: u64,
     },
     /// Threads that must reach the same barrier, shuffle, vote or matrix product wait at different
-    /// source lines.
+    /// source lines, or make different requests at one.
     Divergence {
         /// Entry point.
         kernel: &'static str,
@@ -222,10 +222,12 @@ impl fmt::Display for Fault {
                     Some(location) => std::format!("waits at {location}"),
                     None => "has returned".into(),
                 };
+                let differs = if at == other_at { " for something else" } else { "" };
                 let (at, other_at) = (place(at), place(other_at));
                 write!(
                     f,
-                    "{kernel}: in block {block} thread {thread} {at}, but thread {other} {other_at}"
+                    "{kernel}: in block {block} thread {thread} {at}, but thread {other} \
+                     {other_at}{differs}"
                 )
             }
             Self::TimeLimit { kernel, block, thread, location, limit } => {

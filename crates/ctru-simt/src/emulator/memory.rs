@@ -211,6 +211,7 @@ impl Memory {
                 Kind::Atomic => self.atomics.entry(first).or_default().add(stamp),
                 Kind::Write => {
                     history.write = Some(*stamp);
+                    // A new `Witnesses` would be copied as a whole.
                     history.reads.0 = [None, None];
                     if !self.atomics.is_empty() {
                         self.atomics.remove(&first);
@@ -223,7 +224,7 @@ impl Memory {
 
     fn get<T: Word>(&self, range: &Range<usize>) -> T {
         let mut bits = [0; size_of::<u128>()];
-        // The length is that of the range, but the compiler knows it.
+        // This is the length of the range as a constant, so the compiler needs no loop.
         let length = T::BYTES as usize;
         bits[..length].copy_from_slice(&self.bytes[range.start..][..length]);
         T::from_bits(u128::from_le_bytes(bits))

@@ -19,11 +19,13 @@ use crate::descriptor::Kernel;
 use crate::scalar::Value;
 use crate::simt::{AtomicFloat, AtomicInteger, Copyable, Number, Simt, Update, WARP, Word};
 
-/// A reason to suspend a thread. The thread has stored what it passes in [`Block::operands`].
+/// A reason to suspend a thread.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Request {
     SyncBlock,
     SyncWarp,
+    /// The value of another thread of the warp. For this request and the next two, the thread has
+    /// stored what it passes in [`Block::operands`].
     Shuffle,
     /// The threads of the warp whose vote, the value, is not 0.
     Ballot,
@@ -291,7 +293,6 @@ impl<'a> Thread<'a> {
     }
 
     /// Runs `operation` with the stamp of `access`. If it violates a rule, the launch ends.
-    #[track_caller]
     fn checked<V>(
         self,
         address: u64,

@@ -241,8 +241,9 @@ fn divergence() {
     fn vote_or_pass<S: Simt>(s: S, votes: bool) -> u32 {
         if votes { s.ballot(true) } else { s.lanes_with(1) }
     }
-    let other_request = run(|s, _, _| ignore(vote_or_pass(s, s.lane() < 16)));
-    assert!(matches!(other_request, Err(Fault::Divergence { .. })), "{other_request:?}");
+    let other_request = run(|s, _, _| ignore(vote_or_pass(s, s.lane() < 16))).unwrap_err();
+    assert!(matches!(other_request, Fault::Divergence { other: 16, .. }), "{other_request:?}");
+    assert!(other_request.to_string().ends_with(" for something else"), "{other_request}");
 }
 
 /// A thread that spins for ever does not hang the test, with and without barriers in its loop.
