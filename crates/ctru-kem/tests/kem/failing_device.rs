@@ -34,6 +34,8 @@ struct State {
     /// and [`HostMemory`] that reach the driver.
     left: AtomicUsize,
     has_failed: AtomicBool,
+    /// Whether the call that has failed was the end of a scope.
+    has_failed_at_an_end: AtomicBool,
     /// The number of calls so far.
     calls: AtomicUsize,
     /// Whether the call waits instead of failing, and the signal that it need not any more.
@@ -50,6 +52,7 @@ impl FailingDevice {
         let state = State {
             left: AtomicUsize::new(usize::MAX),
             has_failed: AtomicBool::new(false),
+            has_failed_at_an_end: AtomicBool::new(false),
             calls: AtomicUsize::new(0),
             holds: Mutex::new(false),
             released: Condvar::new(),
@@ -63,12 +66,19 @@ impl FailingDevice {
     pub(crate) fn fail_after(&self, calls: usize) {
         self.state.left.store(calls, Ordering::Relaxed);
         self.state.has_failed.store(false, Ordering::Relaxed);
+        self.state.has_failed_at_an_end.store(false, Ordering::Relaxed);
     }
 
     /// Makes no call fail. Returns whether one has failed since [`fail_after`](Self::fail_after).
     pub(crate) fn heal(&self) -> bool {
         self.state.left.store(usize::MAX, Ordering::Relaxed);
         self.state.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the call that has failed was the end of a scope. All work inside the scope
+    /// had succeeded then.
+    pub(crate) fn has_failed_at_an_end(&self) -> bool {
+        self.state.has_failed_at_an_end.load(Ordering::Relaxed)
     }
 
     /// Makes one call wait, after `calls` others, until [`release`](Self::release) is called.
@@ -298,7 +308,9 @@ impl Queue for FailingQueue {
         work: impl FnOnce(&EmulatedScope<'env>) -> Result<T, RuntimeError>,
     ) -> Result<T, RuntimeError> {
         let result = self.waited_for(self.queue.scope(work))?;
-        self.state.call()?;
+        self.state
+            .call()
+            .inspect_err(|_| self.state.has_failed_at_an_end.store(true, Ordering::Relaxed))?;
         Ok(result)
     }
 
