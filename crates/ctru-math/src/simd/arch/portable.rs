@@ -5,7 +5,7 @@
 //! lanes that are written out.
 //!
 //! With debug assertions, as in tests, the functions with loops are not inlined, because inlining
-//! them takes half the time of compiling this crate.
+//! them takes a quarter of the time of compiling this crate.
 
 use crate::backend::Portable;
 use crate::simd::{Simd, Sums, Vector, WithSimd};
