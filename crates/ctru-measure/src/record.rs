@@ -48,15 +48,6 @@ pub enum SeedUse {
 }
 
 impl SeedUse {
-    /// Returns the name in records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Expanded => "expanded",
-            Self::Each => "each",
-        }
-    }
-
     /// Returns whether the engine derives all seeds from one, as in records without the field.
     fn is_expanded(&self) -> bool {
         *self == Self::Expanded
