@@ -28,8 +28,15 @@ const ORDER: &[&str] = &[
 const DOORS: &[&str] =
     &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
-const ASIDE: &[&str] =
-    &["ctru-fuzz", "ctru-machine", "ctru-model", "ctru-tests", "ctru-wasm-bindgen", "xtask"];
+const ASIDE: &[&str] = &[
+    "ctru-features",
+    "ctru-fuzz",
+    "ctru-machine",
+    "ctru-model",
+    "ctru-tests",
+    "ctru-wasm-bindgen",
+    "xtask",
+];
 /// The only crate of the workspace that the runtime may use, outside of tests.
 const RUNTIME: (&str, &str) = ("ctru-gpu-runtime", "ctru-simt");
 /// The crates that `ctru-kem` may use only if a feature asks for them.
