@@ -228,6 +228,20 @@ macro_rules! for_each_kernel {
                     messages: u64[EachOperation; message_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
+            DERIVE_EXPANDED_MIXED_RADIX "derive_expanded_mixed_radix" =
+                hash::middle_batch::derive_expanded_mixed_radix(
+                    expansion: u64[One; EXPANSION_WORDS],
+                    keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
+            DERIVE_EXPANDED_PACKED13 "derive_expanded_packed13" =
+                hash::middle_batch::derive_expanded_packed13(
+                    expansion: u64[One; EXPANSION_WORDS],
+                    keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
+                    messages: u64[EachOperation; message_words::<R>()],
+                    shared_secrets: u64[EachOperation; SEED_WORDS],
+                    coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION "derive_decapsulation" =
                 hash::derive::derive_decapsulation(
                     messages: u64[EachOperation; message_words::<R>()],

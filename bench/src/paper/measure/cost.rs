@@ -41,6 +41,7 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         "derive_encapsulation" | "derive_encapsulation_middle" | "derive_encapsulation_small" => {
             (1 + secret_and_coins, 0.0)
         }
+        "derive_expanded_mixed_radix" | "derive_expanded_packed13" => (2 + secret_and_coins, 0.0),
         "derive_decapsulation" | "derive_decapsulation_middle" | "derive_decapsulation_small" => {
             (secret_and_coins, 0.0)
         }

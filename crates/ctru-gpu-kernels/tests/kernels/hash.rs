@@ -2,13 +2,15 @@
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
+use ctru_gpu_kernels::kernels::keys::{mixed_radix, packed13};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
 use ctru_math::{R653, R761, R1277, Ring};
 use proptest::prelude::*;
 
 use crate::operations::{
-    Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, strings, unfilled, words,
+    Derived, Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, strings,
+    unfilled, words,
 };
 
 /// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.
@@ -22,11 +24,8 @@ fn check_expansion<R: Ring>(operations: &Operations) {
     launch(EXPAND_KEY_PAIR_SEEDS.of::<R>(), &[&expansion, &pair_seeds], operations.batch);
     let seeds = rows(&seeds, SEED_WORDS).into_iter().zip(rows(&pair_seeds, 2 * SEED_WORDS));
     for (i, (seed, pair_seed)) in seeds.enumerate() {
-        let row = (operations.first + i as u64).to_le_bytes();
-        let expanded =
-            |id: &[u8], length| shake256(&[&operations.expansion, &row[..], id].concat(), length);
-        assert_eq!(seed, expanded(operations.id(i), SEED_BYTES), "operation {i}");
-        assert_eq!(pair_seed, expanded(&[0; 33], 2 * SEED_BYTES), "operation {i}");
+        assert_eq!(seed, operations.expanded(i, operations.id(i), SEED_BYTES), "operation {i}");
+        assert_eq!(pair_seed, operations.expanded(i, &[0; 33], 2 * SEED_BYTES), "operation {i}");
     }
 }
 
@@ -51,6 +50,12 @@ fn check_derivations<R: Ring>(operations: &Operations) {
         let (secret, seed) = sha3_512(&[operations.id(i), message]);
         (secret, shake256(&seed, R::COIN_BYTES))
     };
+    let check_encapsulation = |i: usize, seed: &[u8], (messages, secrets, coins): &Derived| {
+        let mut message = shake256(seed, R::MESSAGE_BYTES);
+        assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, &message));
+        message.resize(8 * message_words::<R>() as usize, 0);
+        assert_eq!(messages[i], message);
+    };
     for kernels in
         [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_MIDDLE, &DERIVE_DECAPSULATION_SMALL]
     {
@@ -62,14 +67,27 @@ fn check_derivations<R: Ring>(operations: &Operations) {
     for kernels in
         [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_MIDDLE, &DERIVE_ENCAPSULATION_SMALL]
     {
-        let (messages, secrets, coins) = operations.encapsulate::<R>(kernels);
+        let derived = operations.encapsulate::<R>(kernels);
         for (i, seed) in operations.seeds.iter().enumerate() {
-            let mut message = shake256(seed, R::MESSAGE_BYTES);
-            assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, &message));
-            message.resize(8 * message_words::<R>() as usize, 0);
-            assert_eq!(messages[i], message);
+            check_encapsulation(i, seed, &derived);
         }
     }
+    for (kernels, bytes) in expanded_with_keys::<R>() {
+        let inputs = [operations.expansion_buffer(), operations.key_buffer(bytes)];
+        let derived = operations.encapsulate_from::<R>(kernels, inputs);
+        for i in 0..operations.count() {
+            let seed = operations.expanded(i, operations.id(i), SEED_BYTES);
+            check_encapsulation(i, &seed, &derived);
+        }
+    }
+}
+
+/// Returns the kernels that expand seeds and find `ID(pk)` in encoded keys, with the bytes of a key.
+fn expanded_with_keys<R: Ring>() -> [(&'static RingKernels, u32); 2] {
+    [
+        (&DERIVE_EXPANDED_MIXED_RADIX, mixed_radix::public_key_bytes::<R>()),
+        (&DERIVE_EXPANDED_PACKED13, packed13::public_key_bytes::<R>()),
+    ]
 }
 
 fn check_rejection<R: Ring>(operations: &Operations) {
@@ -198,7 +216,14 @@ fn traces<R: Ring>() {
             .iter_mut()
             .for_each(|ciphertext| ciphertext[0] ^= u8::from(operations.first == one.first));
         let expected = Buffer::new(&expected.concat());
+        let [mixed_radix, packed13] = expanded_with_keys::<R>().map(|(kernels, bytes)| {
+            let keys = operations.key_buffer(bytes);
+            let messages = unfilled(count, message_words::<R>());
+            trace(kernels, &[&expansion, &keys, &messages, &seed_rows(), &coins()])
+        });
         [
+            mixed_radix,
+            packed13,
             trace(&EXPAND_SEEDS, &[&expansion, &ids, &seed_rows()]),
             trace(&EXPAND_KEY_PAIR_SEEDS, &[&expansion, &unfilled(count, 2 * SEED_WORDS)]),
             trace(

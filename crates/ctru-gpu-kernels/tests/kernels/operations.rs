@@ -20,6 +20,9 @@ pub(crate) const SEED_BYTES: usize = 8 * SEED_WORDS as usize;
 /// Byte strings of equal length.
 pub(crate) type Rows = Vec<Vec<u8>>;
 
+/// Messages with their unused bytes, shared secrets and coins of encapsulations.
+pub(crate) type Derived = (Rows, Rows, Rows);
+
 pub(crate) fn shake256(input: &[u8], length: usize) -> Vec<u8> {
     let mut shake = Shake256::default();
     shake.update(input);
@@ -149,13 +152,36 @@ impl Operations {
         (rows(&secrets, SEED_WORDS), cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES))
     }
 
-    /// Runs a kernel that derives messages, shared secrets and coins from seeds. The messages
-    /// include their unused bytes.
-    pub(crate) fn encapsulate<R: Ring>(&self, kernels: &RingKernels) -> (Rows, Rows, Rows) {
+    /// Returns encoded keys of `bytes` bytes each. They begin with `ID(pk)`, and the rest of them
+    /// has no meaning.
+    pub(crate) fn key_buffer(&self, bytes: u32) -> Buffer {
+        let mut keys = self.ids.clone();
+        keys.iter_mut().for_each(|key| key.resize(bytes as usize, 0x5c));
+        strings(&keys)
+    }
+
+    /// Returns the first bytes of the seed that operation `i` expands.
+    pub(crate) fn expanded(&self, i: usize, id: &[u8], length: usize) -> Vec<u8> {
+        let row = (self.first + i as u64).to_le_bytes();
+        shake256(&[&self.expansion, &row[..], id].concat(), length)
+    }
+
+    /// Runs a kernel that derives messages, shared secrets and coins from seeds.
+    pub(crate) fn encapsulate<R: Ring>(&self, kernels: &RingKernels) -> Derived {
+        self.encapsulate_from::<R>(kernels, [words(&self.seeds), self.id_buffer()])
+    }
+
+    /// Runs a kernel that derives the same from `inputs`: seeds, or the input from which they are
+    /// expanded, and `ID(pk)`, or keys that begin with it.
+    pub(crate) fn encapsulate_from<R: Ring>(
+        &self,
+        kernels: &RingKernels,
+        inputs: [Buffer; 2],
+    ) -> Derived {
         let messages = unfilled(self.count(), message_words::<R>());
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
-        let buffers = [&words(&self.seeds), &self.id_buffer(), &messages, &secrets, &coins];
+        let buffers = [&inputs[0], &inputs[1], &messages, &secrets, &coins];
         launch(kernels.of::<R>(), &buffers, self.batch);
         (
             rows(&messages, message_words::<R>()),

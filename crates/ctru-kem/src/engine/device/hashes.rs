@@ -18,6 +18,12 @@ const WARPS_DECAPSULATE: usize = for_tests(2, 255);
 /// The largest batch in which two threads hold each state.
 const PAIRS: usize = for_tests(3, 32768);
 
+/// Returns whether the seeds of a batch of `whole` encapsulations are expanded and used by one
+/// kernel, which reads encoded keys, while others are decoded. Two threads hold each state.
+pub(super) fn derive_from_encoded_keys(whole: usize) -> bool {
+    (WARPS_ENCAPSULATE + 1..=PAIRS).contains(&whole)
+}
+
 /// Returns a limit. Tests of this module have a smaller one, because the emulator takes long for
 /// large batches.
 const fn for_tests(in_tests: usize, limit: usize) -> usize {
@@ -77,6 +83,7 @@ mod tests {
     use ctru_math::R653;
 
     use super::*;
+    use crate::engine::device::options::Products;
     use crate::engine::{
         Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds,
     };
@@ -119,6 +126,44 @@ mod tests {
         for count in 1..=PAIRS + 1 {
             assert!(results(&device, seeds, count) == results(&cpu, seeds, count), "{count}");
         }
+    }
+
+    /// Compares encapsulations to encoded keys with the CPU. In some of these batches, one kernel
+    /// expands seeds and derives secrets from them. With these products, no kernel does whole
+    /// encapsulations.
+    #[test]
+    fn encapsulations_to_encoded_keys_equal_the_cpu() {
+        let expand = Expand { seed: &[9; 32], context: Context::EMPTY, first: 5 };
+        let cpu = CpuEngine::with_threads(1).unwrap();
+        let mut public = vec![EncapsulationKey::placeholder(); PAIRS + 1];
+        let mut private = vec![DecapsulationKey::placeholder(); PAIRS + 1];
+        cpu.generate(Seeds::Expand(expand), &mut public, &mut private).unwrap();
+        for products in [Products::Ntt, Products::SameKey] {
+            let options =
+                DeviceOptions { chunk: 2, slots: 1, products, ..DeviceOptions::default() };
+            let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
+            for count in 1..=PAIRS + 1 {
+                let keys = &public[..count];
+                let expected = [true, false].map(|one| encapsulated(&cpu, keys, one, expand));
+                let results = [true, false].map(|one| encapsulated(&device, keys, one, expand));
+                assert!(results == expected, "{products:?} {count}");
+            }
+        }
+    }
+
+    /// Returns the results of one encapsulation for each key, to the first key or to this key.
+    fn encapsulated<E: Engine<Set>>(
+        engine: &E,
+        keys: &[EncapsulationKey<Set>],
+        has_one_key: bool,
+        expand: Expand<'_>,
+    ) -> (Vec<Ciphertext<Set>>, Vec<Vec<u8>>) {
+        let mut ciphertexts = vec![Ciphertext::default(); keys.len()];
+        let mut secrets = vec![SharedSecret::default(); keys.len()];
+        let keys = if has_one_key { Keys::One(&keys[0]) } else { Keys::Each(keys) };
+        let seeds = Seeds::Expand(expand);
+        engine.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+        (ciphertexts, secrets.iter().map(|secret| secret.as_ref().to_vec()).collect())
     }
 
     /// Returns the results of all operations. Keys are loaded, because a few operations with other

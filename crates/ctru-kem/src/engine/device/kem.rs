@@ -38,6 +38,14 @@ pub(super) struct Issued<'a> {
     whole: usize,
 }
 
+/// Encoded encapsulation keys of a chunk: one for each operation, or one.
+pub(super) struct Encoded<'a, Q: Queue> {
+    pub(super) rows: &'a Q::Memory,
+    pub(super) count: usize,
+    /// Whether they lie in pinned memory of the host.
+    pub(super) is_staged: bool,
+}
+
 /// How the results of a chunk that are ciphertexts reach the caller.
 enum Ciphertexts<'a> {
     /// There are none.
@@ -65,7 +73,8 @@ impl<Q: Queue> Slot<Q> {
             let places = (&mut pinned.keys, &device.buffers.keys);
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
             let mut launches = device.launches(count);
-            device.decode_encapsulation_keys(&mut launches, rows, count, &decoded);
+            let rows = (rows, count);
+            device.decode_encapsulation_keys(&mut launches, Order::Next, rows, &decoded);
             launches.issue(&device.queue, &device.turn, count)?;
             device.queue.synchronise()
         })?;
@@ -154,8 +163,9 @@ impl<Q: Queue> Slot<Q> {
                 let readers = if is_whole { range.len() / count } else { 1 };
                 let is_staged = device.stages(rows, is_whole) && are_few(readers);
                 let places = (staged_keys, &device.buffers.keys);
-                let brought = device.bring(scope, rows, places, is_staged, whole)?;
-                (&decoded.encapsulation_key, count as u32, Some(brought), check)
+                let rows = device.bring(scope, rows, places, is_staged, whole)?;
+                let encoded = Encoded { rows, count, is_staged };
+                (&decoded.encapsulation_key, count as u32, Some(encoded), check)
             }
         };
         let batch = batch_of(range.len(), keys);
@@ -165,19 +175,17 @@ impl<Q: Queue> Slot<Q> {
         let on_device = &device.buffers.ciphertexts;
         let to = target::<_, Q>(is_staged, staged_ciphertexts, on_device);
         let mut launches = device.launches(whole);
-        if let (Some(rows), true) = (encoded, is_whole) {
+        if let (Some(Encoded { rows, .. }), true) = (&encoded, is_whole) {
             device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
         } else {
-            match (encoded, check) {
-                (Some(rows), Some(_)) => {
-                    device.check_encapsulation_keys(rows, keys as usize, key, staged_faults)?;
+            let encoded = match (encoded, check) {
+                (Some(Encoded { rows, count, .. }), Some(_)) => {
+                    device.check_encapsulation_keys(rows, count, key, staged_faults)?;
+                    None
                 }
-                (Some(rows), None) => {
-                    device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
-                }
-                (None, _) => {}
-            }
-            device.encapsulate(&mut launches, batch, key, given, to, results);
+                (encoded, _) => encoded,
+            };
+            device.encapsulate(&mut launches, batch, (key, encoded), given, to, results);
         }
         launches.issue(&device.queue, &device.turn, range.len())?;
         device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
@@ -335,18 +343,30 @@ impl<Q: Queue> OnDevice<Q> {
         Ok(())
     }
 
-    /// Encapsulates, and writes ciphertexts and shared secrets. `given` has one seed per operation,
+    /// Encapsulates, and writes ciphertexts and shared secrets. The keys `encoded` are decoded to
+    /// `key` first; if there are none, `key` is decoded already. `given` has one seed per operation,
     /// or the input from which seeds are expanded, and says which.
     pub(super) fn encapsulate<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
-        key: &'a EncapsulationKeyBuffers<Q>,
+        (key, encoded): (&'a EncapsulationKeyBuffers<Q>, Option<Encoded<'a, Q>>),
         (mut given, are_expanded): (&'a Q::Memory, bool),
         ciphertexts: &'a Q::Memory,
         shared_secrets: &'a Q::Memory,
     ) {
         let Buffers { seeds, messages, coins, .. } = &self.buffers;
+        if let Some(Encoded { rows, count, is_staged }) = encoded {
+            // Many operations that read one key would wait long for memory of the host.
+            let are_near = !is_staged || count == batch.operations() as usize;
+            if are_expanded && are_near && hashes::derive_from_encoded_keys(launches.whole) {
+                self.decode_encapsulation_keys(launches, Order::Beside, (rows, count), key);
+                let memory: [&Q::Memory; 5] = [given, rows, messages, shared_secrets, coins];
+                launches.add(self.set.encoding.derive_expanded, &memory, batch);
+                return self.encrypt(launches, batch, key, ciphertexts);
+            }
+            self.decode_encapsulation_keys(launches, Order::Next, (rows, count), key);
+        }
         if are_expanded {
             launches.add(&table::EXPAND_SEEDS, &[given, &key.ids, seeds], batch);
             given = seeds;
@@ -363,12 +383,12 @@ impl<Q: Queue> OnDevice<Q> {
     pub(super) fn decode_encapsulation_keys<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
-        rows: &'a Q::Memory,
-        count: usize,
+        order: Order,
+        (rows, count): (&'a Q::Memory, usize),
         to: &'a EncapsulationKeyBuffers<Q>,
     ) {
         let memory: [&Q::Memory; 3] = [rows, &to.h, &to.ids];
-        launches.add(self.set.encoding.decode, &memory, Batch::each(count as u32));
+        launches.add_in(order, self.set.encoding.decode, &memory, Batch::each(count as u32));
     }
 
     /// Decodes `count` decapsulation keys.
@@ -523,13 +543,14 @@ impl<Q: Queue> OnDevice<Q> {
     ) {
         let Buffers { coins, small, products, messages, .. } = &self.buffers;
         if self.products == Products::Ntt {
+            let memory: [&Q::Memory; 3] = [&key.h, small, products];
             launches.add(&table::SAMPLE, &[coins, small], batch);
-            launches.add(&table::MULTIPLY_SAMPLED, &[&key.h, small, products], batch);
+            launches.add_in(Order::Join, &table::MULTIPLY_SAMPLED, &memory, batch);
             return launches.add(&table::ENCRYPT, &[products, messages, to], batch);
         }
         let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
         let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
-        launches.add(kernels, &[&key.h, coins, messages, to], batch);
+        launches.add_in(Order::Join, kernels, &[&key.h, coins, messages, to], batch);
     }
 
     /// Encrypts the messages again. Where the result differs from the received ciphertext,

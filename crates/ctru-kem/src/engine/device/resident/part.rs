@@ -5,7 +5,7 @@
 use core::ops::Range;
 
 use ctru_gpu_kernels::descriptor::Batch;
-use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Slice};
+use ctru_gpu_runtime::{HostMemory, Order, Plain, Queue, RuntimeError, Slice};
 
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
@@ -13,7 +13,7 @@ use crate::engine::device::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers,
 };
 use crate::engine::device::check::Faults;
-use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
+use crate::engine::device::kem::{Encoded, Outcome, batch_of, expanding_blocks};
 use crate::engine::device::slot::{OnDevice, Slot};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::expand::Purpose;
@@ -153,7 +153,8 @@ impl<Q: Queue> Slot<Q> {
         let (rows, _) = device.keys(keys, device.set.encapsulation_key_bytes, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
         let mut launches = device.launches(range.len());
-        device.decode_encapsulation_keys(&mut launches, &rows, range.len(), &decoded);
+        let rows: (&Q::Memory, usize) = (&rows, range.len());
+        device.decode_encapsulation_keys(&mut launches, Order::Next, rows, &decoded);
         launches.issue(&device.queue, &device.turn, range.len())?;
         Ok(decoded)
     }
@@ -239,11 +240,13 @@ impl<Q: Queue> Slot<Q> {
         let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.whole);
-        if let Some((rows, _)) = &encoded {
-            device.decode_encapsulation_keys(&mut launches, rows, keys as usize, key);
-        }
+        let encoded = encoded.as_ref().map(|(rows, _)| Encoded {
+            rows: &**rows,
+            count: keys as usize,
+            is_staged: false,
+        });
         let given = given.memory();
-        device.encapsulate(&mut launches, batch, key, given, &sent, &secrets);
+        device.encapsulate(&mut launches, batch, (key, encoded), given, &sent, &secrets);
         launches.issue(&device.queue, &device.turn, range.len())?;
         device.bring_rows((&sent, is_other), ciphertexts, set.ciphertext_bytes, range)
     }
