@@ -82,7 +82,8 @@ fn check_derivations<R: Ring>(operations: &Operations) {
     }
 }
 
-/// Returns the kernels that expand seeds and find `ID(pk)` in encoded keys, with the bytes of a key.
+/// Returns the kernels that expand seeds and find `ID(pk)` in encoded keys, with the bytes of each
+/// key.
 fn expanded_with_keys<R: Ring>() -> [(&'static RingKernels, u32); 2] {
     [
         (&DERIVE_EXPANDED_MIXED_RADIX, mixed_radix::public_key_bytes::<R>()),

@@ -344,8 +344,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Encapsulates, and writes ciphertexts and shared secrets. The keys `encoded` are decoded to
-    /// `key` first; if there are none, `key` is decoded already. `given` has one seed per operation,
-    /// or the input from which seeds are expanded, and says which.
+    /// `key`; if there are none, `key` is decoded already. `given` has one seed per operation, or
+    /// the input from which seeds are expanded, and says which.
     pub(super) fn encapsulate<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
