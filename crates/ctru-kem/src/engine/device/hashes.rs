@@ -18,8 +18,8 @@ const WARPS_DECAPSULATE: usize = for_tests(2, 255);
 /// The largest batch in which two threads hold each state.
 const PAIRS: usize = for_tests(3, 32768);
 
-/// Returns whether the seeds of a batch of `whole` encapsulations are expanded and used by one
-/// kernel, which reads encoded keys, while others are decoded. Two threads hold each state.
+/// Returns whether one kernel expands and uses the seeds of a batch of `whole` encapsulations. It
+/// reads the encoded keys while another kernel decodes them. Two threads hold each state.
 pub(super) fn derive_from_encoded_keys(whole: usize) -> bool {
     (WARPS_ENCAPSULATE + 1..=PAIRS).contains(&whole)
 }

@@ -363,7 +363,7 @@ impl<Q: Queue> OnDevice<Q> {
                 self.decode_encapsulation_keys(launches, Order::Beside, (rows, count), key);
                 let memory: [&Q::Memory; 5] = [given, rows, messages, shared_secrets, coins];
                 launches.add(self.set.encoding.derive_expanded, &memory, batch);
-                return self.encrypt(launches, batch, key, ciphertexts);
+                return self.encrypt(launches, batch, Order::Join, key, ciphertexts);
             }
             self.decode_encapsulation_keys(launches, Order::Next, (rows, count), key);
         }
@@ -376,7 +376,7 @@ impl<Q: Queue> OnDevice<Q> {
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
         );
-        self.encrypt(launches, batch, key, ciphertexts);
+        self.encrypt(launches, batch, Order::Next, key, ciphertexts);
     }
 
     /// Decodes `count` encapsulation keys.
@@ -533,11 +533,13 @@ impl<Q: Queue> OnDevice<Q> {
         self.verify(launches, batch, encapsulation_key, ciphertexts, shared_secrets);
     }
 
-    /// Encrypts the messages with their coins, and writes the ciphertexts to `to`.
+    /// Encrypts the messages with their coins, and writes the ciphertexts to `to`. The launch that
+    /// reads `key` has the order `order`.
     fn encrypt<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
+        order: Order,
         key: &'a EncapsulationKeyBuffers<Q>,
         to: &'a Q::Memory,
     ) {
@@ -545,12 +547,12 @@ impl<Q: Queue> OnDevice<Q> {
         if self.products == Products::Ntt {
             let memory: [&Q::Memory; 3] = [&key.h, small, products];
             launches.add(&table::SAMPLE, &[coins, small], batch);
-            launches.add_in(Order::Join, &table::MULTIPLY_SAMPLED, &memory, batch);
+            launches.add_in(order, &table::MULTIPLY_SAMPLED, &memory, batch);
             return launches.add(&table::ENCRYPT, &[products, messages, to], batch);
         }
         let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
         let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
-        launches.add_in(Order::Join, kernels, &[&key.h, coins, messages, to], batch);
+        launches.add_in(order, kernels, &[&key.h, coins, messages, to], batch);
     }
 
     /// Encrypts the messages again. Where the result differs from the received ciphertext,
@@ -566,7 +568,7 @@ impl<Q: Queue> OnDevice<Q> {
         let Buffers { coins, messages, expected_ciphertexts: expected, rejection_secrets, .. } =
             &self.buffers;
         if self.products == Products::Ntt {
-            self.encrypt(launches, batch, key, expected);
+            self.encrypt(launches, batch, Order::Next, key, expected);
             let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
             return launches.add_in(Order::Join, &table::SELECT, &memory, batch);
         }
