@@ -34,7 +34,7 @@ struct Options {
     /// Names of targets; all if there are none
     targets: Vec<String>,
     /// Seconds for each target
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 3)]
     seconds: u64,
     /// Start of the random numbers that choose the mutations
     #[arg(long, default_value_t = 1)]

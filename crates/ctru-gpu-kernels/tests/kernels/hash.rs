@@ -9,8 +9,7 @@ use ctru_math::{R653, R761, R1277, Ring};
 use proptest::prelude::*;
 
 use crate::operations::{
-    Derived, Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, strings,
-    unfilled, words,
+    Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, strings, unfilled, words,
 };
 
 /// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.
@@ -50,12 +49,6 @@ fn check_derivations<R: Ring>(operations: &Operations) {
         let (secret, seed) = sha3_512(&[operations.id(i), message]);
         (secret, shake256(&seed, R::COIN_BYTES))
     };
-    let check_encapsulation = |i: usize, seed: &[u8], (messages, secrets, coins): &Derived| {
-        let mut message = shake256(seed, R::MESSAGE_BYTES);
-        assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, &message));
-        message.resize(8 * message_words::<R>() as usize, 0);
-        assert_eq!(messages[i], message);
-    };
     for kernels in
         [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_MIDDLE, &DERIVE_DECAPSULATION_SMALL]
     {
@@ -67,18 +60,26 @@ fn check_derivations<R: Ring>(operations: &Operations) {
     for kernels in
         [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_MIDDLE, &DERIVE_ENCAPSULATION_SMALL]
     {
-        let derived = operations.encapsulate::<R>(kernels);
+        let (messages, secrets, coins) = operations.encapsulate::<R>(kernels);
         for (i, seed) in operations.seeds.iter().enumerate() {
-            check_encapsulation(i, seed, &derived);
+            let mut message = shake256(seed, R::MESSAGE_BYTES);
+            assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, &message));
+            message.resize(8 * message_words::<R>() as usize, 0);
+            assert_eq!(messages[i], message);
         }
     }
+}
+
+/// Checks that the kernels that expand seeds and find `ID(pk)` in encoded keys derive what another
+/// kernel derives from the expanded seeds.
+fn check_expanded_derivations<R: Ring>(operations: &Operations) {
     for (kernels, bytes) in expanded_with_keys::<R>() {
         let inputs = [operations.expansion_buffer(), operations.key_buffer(bytes)];
         let derived = operations.encapsulate_from::<R>(kernels, inputs);
-        for i in 0..operations.count() {
-            let seed = operations.expanded(i, operations.id(i), SEED_BYTES);
-            check_encapsulation(i, &seed, &derived);
-        }
+        let seeds =
+            (0..operations.count()).map(|i| operations.expanded(i, operations.id(i), SEED_BYTES));
+        let expanded = Operations { seeds: seeds.collect(), ..operations.clone() };
+        assert!(derived == expanded.encapsulate::<R>(&DERIVE_ENCAPSULATION));
     }
 }
 
@@ -155,6 +156,7 @@ macro_rules! properties {
                         check_expansion::<$ring>(&operations);
                         check_key_pairs::<$ring>(&operations);
                         check_derivations::<$ring>(&operations);
+                        check_expanded_derivations::<$ring>(&operations);
                         check_rejection::<$ring>(&operations);
                         check_selection::<$ring>(&operations, 0);
                     }
