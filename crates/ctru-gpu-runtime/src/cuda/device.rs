@@ -9,13 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctru_simt::descriptor::Kernel;
 use ctru_simt::ptx::Module;
-use cust::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUfunction, CUfunction_attribute, CUjit_option,
-    CUmodule,
-};
 
 use super::driver;
 use super::ptx;
+use super::sys::{
+    CUDA_ERROR_INVALID_PTX, CUcontext, CUdevice, CUdevice_attribute, CUfunction,
+    CUfunction_attribute, CUjit_option, CUmodule,
+};
 use crate::error::RuntimeError;
 use crate::queue::MemoryInfo;
 
@@ -323,6 +323,12 @@ impl CudaDevice {
         ptr::eq(self.0.context, other.0.context)
     }
 
+    /// Returns whether `context` is that of the device.
+    #[cfg(feature = "cust")]
+    pub(super) fn has_context(&self, context: CUcontext) -> bool {
+        ptr::eq(self.0.context, context)
+    }
+
     /// Makes the device's context current in this thread. Until the result is dropped, the
     /// functions of the driver that this thread calls use this device.
     pub(super) fn enter(&self) -> Result<Current, RuntimeError> {
@@ -413,11 +419,10 @@ fn compile(kernel: Option<&'static str>, ptx: &str) -> Result<CUmodule, RuntimeE
             log: String::from_utf8_lossy(&log).trim_end().into(),
         }
     };
-    const INVALID_PTX: c_int = 218;
     let Ok(image) = CString::new(ptx) else {
         return Err(refused(
-            INVALID_PTX,
-            driver::name(INVALID_PTX),
+            CUDA_ERROR_INVALID_PTX,
+            driver::name(CUDA_ERROR_INVALID_PTX),
             b"the text contains a zero byte",
         ));
     };
@@ -457,8 +462,10 @@ pub(super) struct Current {
 }
 
 impl Current {
-    fn enter(context: CUcontext) -> Result<Self, RuntimeError> {
-        // SAFETY: contexts of this crate are never released.
+    /// The context is one of this crate, which are never released, or one that exists until the
+    /// guard is dropped.
+    pub(super) fn enter(context: CUcontext) -> Result<Self, RuntimeError> {
+        // SAFETY: the context exists.
         unsafe { driver::cuCtxPushCurrent_v2(context) }?;
         Ok(Self { _thread: core::marker::PhantomData })
     }

@@ -1,14 +1,9 @@
 //! The functions of the CUDA driver. They are looked up in the driver's library at the first call.
 //!
-//! `cust` declares these functions, with types and constants, in [`cust::sys`]. This module takes
-//! the types and constants from there, and the compiler checks every signature below against the
-//! declaration of `cust`. The module does not call the functions through `cust`, for two reasons:
-//!
-//! - `cust` links the program with the driver, and a linked program does not start without a
-//!   driver.
-//! - `cust` declares the result of a function as an enum with the codes of CUDA 11.4. A newer
-//!   driver returns codes that the enum does not have, which is undefined behaviour. This module
-//!   declares the result as a number.
+//! The result of a function is a number here. The crates that declare the driver make it an enum
+//! with the codes of one version of CUDA. A newer driver returns codes that the enum does not have,
+//! which is undefined behaviour. With the feature `cust`, the compiler checks every signature
+//! against the declaration of `cust`.
 #![allow(unsafe_code, non_snake_case, clippy::too_many_arguments)]
 
 use core::error::Error as _;
@@ -16,42 +11,30 @@ use core::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
 use core::ptr;
 use std::sync::OnceLock;
 
-use cust::error::CudaError;
-use cust::sys::{
-    self, CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
-    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option, CUmodule,
-    CUresult, CUstream,
-};
 use libloading::Library;
 
+use super::sys::{
+    CUDA_ERROR_ASSERT, CUDA_ERROR_CONTAINED, CUDA_ERROR_DEINITIALIZED,
+    CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_ADDRESS,
+    CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_NO_DEVICE,
+    CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_STUB_LIBRARY,
+    CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
+    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option, CUmodule,
+    CUstream,
+};
 use crate::error::RuntimeError;
 
 /// The file name of the driver's library.
 const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
-const OUT_OF_MEMORY: c_int = CudaError::OutOfMemory as c_int;
-const DEINITIALISED: c_int = CudaError::Deinitialized as c_int;
-const NO_DEVICE: c_int = CudaError::NoDevice as c_int;
-const ECC_UNCORRECTABLE: c_int = CudaError::EccUncorrectable as c_int;
-const NVLINK_UNCORRECTABLE: c_int = CudaError::NvlinkUncorrectable as c_int;
-const ILLEGAL_ADDRESS: c_int = CudaError::IllegalAddress as c_int;
-const LAUNCH_TIMEOUT: c_int = CudaError::LaunchTimeout as c_int;
-const ASSERT: c_int = CudaError::AssertError as c_int;
-const HARDWARE_STACK_ERROR: c_int = CudaError::HardwareStackError as c_int;
-const LAUNCH_FAILED: c_int = CudaError::LaunchFailed as c_int;
-/// `CUDA_ERROR_STUB_LIBRARY`, which is newer than `cust`.
-const STUB_LIBRARY: c_int = 34;
-/// `CUDA_ERROR_CONTAINED`, which is newer than `cust`.
-const CONTAINED: c_int = 226;
-
 /// Declares the driver's functions: defines a table of pointers to them, and one function of the
 /// same name for each of them. This function calls the driver's function and returns every code
 /// other than 0 as an error.
 macro_rules! functions {
-    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
         /// Pointers to the functions of this machine's driver.
         struct Driver {
-            $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
+            $($(#[$attribute])* $name: unsafe extern "C" fn($($type),*) -> c_int,)*
             /// Not in the list above, because `cust` declares the argument as an enum, and this
             /// module passes every code.
             cuGetErrorName: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
@@ -59,7 +42,12 @@ macro_rules! functions {
 
         // Checks that the signatures are those that `cust` declares, except for the type of the
         // result.
-        $(const _: unsafe extern "C" fn($($type),*) -> CUresult = sys::$name;)*
+        #[cfg(feature = "cust")]
+        const _: () = {
+            use super::sys::Cust;
+            use cust::sys;
+            $(let _: unsafe extern "C" fn($(Cust<$type>),*) -> sys::CUresult = sys::$name;)*
+        };
 
         impl Driver {
             /// Looks up all functions.
@@ -71,7 +59,7 @@ macro_rules! functions {
                     // SAFETY: a function of this name in the driver's library has the type of the
                     // field: the signature is checked above, and the result is an enum in C, which
                     // is passed as an `int`. The library stays loaded.
-                    $($name: *unsafe { library.get(stringify!($name)) }?,)*
+                    $($(#[$attribute])* $name: *unsafe { library.get(stringify!($name)) }?,)*
                     // SAFETY: the driver's header declares it with these types; `CUresult` is an
                     // enum in C, which is passed as an `int`. The library stays loaded.
                     cuGetErrorName: *unsafe { library.get("cuGetErrorName") }?,
@@ -80,6 +68,7 @@ macro_rules! functions {
         }
 
         $(
+            $(#[$attribute])*
             pub(super) unsafe fn $name($($argument: $type),*) -> Result<(), RuntimeError> {
                 let function = driver()?.$name;
                 // SAFETY: the caller keeps to the driver's documentation of this function.
@@ -103,6 +92,8 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuCtxPushCurrent_v2(context: CUcontext);
     fn cuCtxPopCurrent_v2(context: *mut CUcontext);
+    #[cfg(feature = "cust")]
+    fn cuCtxGetDevice(device: *mut CUdevice);
     fn cuCtxSynchronize();
     fn cuCtxGetStreamPriorityRange(last: *mut c_int, first: *mut c_int);
     fn cuModuleLoadDataEx(
@@ -170,6 +161,8 @@ functions! {
     fn cuMemsetD8_v2(pointer: CUdeviceptr, value: c_uchar, bytes: usize);
     fn cuMemsetD8Async(pointer: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
     fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+    #[cfg(feature = "cust")]
+    fn cuStreamGetCtx(stream: CUstream, context: *mut CUcontext);
     fn cuStreamDestroy_v2(stream: CUstream);
     fn cuStreamSynchronize(stream: CUstream);
     fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
@@ -214,8 +207,8 @@ pub(super) fn name(code: c_int) -> String {
 
 fn error(call: &'static str, code: c_int) -> RuntimeError {
     match code {
-        NO_DEVICE => RuntimeError::NoDevice,
-        STUB_LIBRARY => RuntimeError::NoDriver {
+        CUDA_ERROR_NO_DEVICE => RuntimeError::NoDevice,
+        CUDA_ERROR_STUB_LIBRARY => RuntimeError::NoDriver {
             reason: format!("{LIBRARY} is a stub for linking; see LD_LIBRARY_PATH"),
         },
         code => RuntimeError::Driver { call, code, name: name(code) },
@@ -224,12 +217,12 @@ fn error(call: &'static str, code: c_int) -> RuntimeError {
 
 /// Returns whether a call failed for lack of memory.
 pub(super) fn is_out_of_memory(error: &RuntimeError) -> bool {
-    matches!(error, RuntimeError::Driver { code: OUT_OF_MEMORY, .. })
+    matches!(error, RuntimeError::Driver { code: CUDA_ERROR_OUT_OF_MEMORY, .. })
 }
 
 /// Returns whether a call failed because the process is ending and the driver has shut down.
 pub(super) fn is_gone(error: &RuntimeError) -> bool {
-    matches!(error, RuntimeError::Driver { code: DEINITIALISED, .. })
+    matches!(error, RuntimeError::Driver { code: CUDA_ERROR_DEINITIALIZED, .. })
 }
 
 /// Returns whether a function that waits for operations has returned without waiting. If so,
@@ -243,14 +236,14 @@ pub(super) fn did_not_wait(error: &RuntimeError) -> bool {
     !matches!(
         error,
         RuntimeError::Driver {
-            code: DEINITIALISED
-                | ECC_UNCORRECTABLE
-                | NVLINK_UNCORRECTABLE
-                | CONTAINED
-                | ILLEGAL_ADDRESS
-                | LAUNCH_TIMEOUT
-                | ASSERT
-                | HARDWARE_STACK_ERROR..=LAUNCH_FAILED,
+            code: CUDA_ERROR_DEINITIALIZED
+                | CUDA_ERROR_ECC_UNCORRECTABLE
+                | CUDA_ERROR_NVLINK_UNCORRECTABLE
+                | CUDA_ERROR_CONTAINED
+                | CUDA_ERROR_ILLEGAL_ADDRESS
+                | CUDA_ERROR_LAUNCH_TIMEOUT
+                | CUDA_ERROR_ASSERT
+                | CUDA_ERROR_HARDWARE_STACK_ERROR..=CUDA_ERROR_LAUNCH_FAILED,
             ..
         }
     )

@@ -5,11 +5,10 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use cust::sys::{
+use super::driver;
+use super::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUstream,
 };
-
-use super::driver;
 use crate::error::RuntimeError;
 use crate::queue::Order;
 

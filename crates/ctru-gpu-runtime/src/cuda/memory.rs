@@ -7,12 +7,12 @@ use core::{fmt, slice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctru_simt::simt::Word;
-use cust::sys::{CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 use zeroize::Zeroize;
 
 use super::device::CudaDevice;
 use super::driver;
 use super::stream::Stream;
+use super::sys::{CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{DeviceMemory, HostMemory, Plain, SharedMemory, Slice};

@@ -14,6 +14,7 @@
 //!
 //! The submodules, from top to bottom. No submodule uses one that is above it in this list:
 //!
+//! - `interop`: devices and queues for contexts and streams of the crate `cust`
 //! - `queue`: `CudaQueue`, and the traits [`Device`](crate::Device) and [`Queue`](crate::Queue)
 //! - `memory`: memory of the device, pinned memory, registrations of the caller's memory
 //! - `scope`: the copies for which a call waits because they use borrowed memory
@@ -22,16 +23,20 @@
 //! - `counter`: the numbers of a stream's operations
 //! - `device`: GPUs, contexts, kernels (`ptx` extracts them from the text of a module)
 //! - `driver`: the functions of the driver
+//! - `sys`: its types and constants
 
 mod counter;
 mod device;
 mod driver;
 mod graph;
+#[cfg(feature = "cust")]
+mod interop;
 mod memory;
 mod ptx;
 mod queue;
 mod scope;
 mod stream;
+mod sys;
 
 // The module `counter` takes what threads share from here.
 use std::sync;

@@ -6,7 +6,6 @@ use core::{fmt, ptr};
 use std::sync::{Arc, PoisonError};
 
 use ctru_simt::descriptor::{Batch, Kernel};
-use cust::sys::CUdeviceptr;
 
 use super::device::CudaDevice;
 use super::driver;
@@ -14,6 +13,7 @@ use super::graph::Described;
 use super::memory::{CudaMemory, CudaPinned, CudaRegistration, CudaShared, Uses};
 use super::scope::CudaScope;
 use super::stream::{CudaEvent, Stream};
+use super::sys::CUdeviceptr;
 use crate::arguments;
 use crate::error::RuntimeError;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
@@ -80,7 +80,7 @@ impl CudaQueue {
         let raw = ptr::with_exposed_provenance_mut(stream);
         // SAFETY: the caller keeps the promises of this function. 0, 1 and 2 are handles of the
         // driver for default streams.
-        Ok(Self(Arc::new(unsafe { Stream::lent(device, raw) }?)))
+        Ok(Self(Arc::new(unsafe { Stream::lent(device, raw, Box::new(())) }?)))
     }
 
     /// Returns the handle of the stream (`CUstream`) as a number, for other CUDA code. The stream

@@ -1,34 +1,27 @@
 //! Streams of a GPU, and events in streams.
 #![allow(unsafe_code)]
 
+use core::any::Any;
 use core::mem::ManuallyDrop;
 use core::time::Duration;
 use core::{fmt, ptr};
 use std::sync::{Mutex, PoisonError};
 
-use cust::event::EventFlags;
-use cust::stream::StreamFlags;
-use cust::sys::{CUevent, CUstream};
-
 use super::counter::Counter;
 use super::device::{CudaDevice, Current};
 use super::driver;
 use super::graph::Graphs;
+use super::sys::{
+    CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING, CU_STREAM_NON_BLOCKING, CUevent, CUstream,
+};
 use crate::error::RuntimeError;
-
-/// The flag of a stream that does not wait for the default stream.
-const NON_BLOCKING: u32 = StreamFlags::NON_BLOCKING.bits();
-/// The flag of an event that records its time.
-const TIMED: u32 = EventFlags::DEFAULT.bits();
-/// The flag of an event that only orders operations.
-const UNTIMED: u32 = EventFlags::DISABLE_TIMING.bits();
 
 /// A stream that counts its operations on memory of the host and tracks how many of them are done.
 pub(super) struct Stream {
     pub(super) device: CudaDevice,
     pub(super) raw: CUstream,
-    /// Whether other code owns the stream and destroys it.
-    is_lent: bool,
+    /// What keeps a stream that other code owns and destroys, or `None` if this value owns it.
+    lender: Option<Box<dyn Any + Send + Sync>>,
     /// The event that [`follow`](Self::follow) records in this stream for another stream. It is
     /// created only once, because threads that create and destroy events block one another in the
     /// driver.
@@ -65,32 +58,41 @@ impl Stream {
         let priority = priority(first, last, rank);
         let mut raw = ptr::null_mut();
         // SAFETY: `raw` may be written, a device is current, and the priority is in its range.
-        unsafe { driver::cuStreamCreateWithPriority(&raw mut raw, NON_BLOCKING, priority) }?;
-        Ok(Self::from_parts(device, raw, false, events))
+        unsafe {
+            driver::cuStreamCreateWithPriority(&raw mut raw, CU_STREAM_NON_BLOCKING, priority)
+        }?;
+        Ok(Self::from_parts(device, raw, None, events))
     }
 
     /// Creates the events of a stream.
     fn events(device: CudaDevice) -> Result<[CudaEvent; 2], RuntimeError> {
-        Ok([CudaEvent::new(device, UNTIMED)?, CudaEvent::new(device, UNTIMED)?])
+        Ok([
+            CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?,
+            CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?,
+        ])
     }
 
-    /// Wraps a stream that other code owns.
+    /// Wraps a stream that other code owns. `lender` is dropped after the last use of the stream.
     ///
     /// # Safety
     /// `raw` is a stream of the device's primary context, or the driver's handle of its default
     /// streams. It exists as long as this value.
-    pub(super) unsafe fn lent(device: CudaDevice, raw: CUstream) -> Result<Self, RuntimeError> {
-        Ok(Self::from_parts(device, raw, true, Self::events(device)?))
+    pub(super) unsafe fn lent(
+        device: CudaDevice,
+        raw: CUstream,
+        lender: Box<dyn Any + Send + Sync>,
+    ) -> Result<Self, RuntimeError> {
+        Ok(Self::from_parts(device, raw, Some(lender), Self::events(device)?))
     }
 
     fn from_parts(
         device: CudaDevice,
         raw: CUstream,
-        is_lent: bool,
+        lender: Option<Box<dyn Any + Send + Sync>>,
         [followed, marked]: [CudaEvent; 2],
     ) -> Self {
         let (counter, graphs) = (Counter::new(), Mutex::default());
-        Self { device, raw, is_lent, followed, marked, counter, graphs }
+        Self { device, raw, lender, followed, marked, counter, graphs }
     }
 
     /// Makes all later operations wait for an event.
@@ -110,7 +112,7 @@ impl Stream {
 
     /// Records an event that happens when all operations issued so far are done, and returns it.
     pub(super) fn record(&self) -> Result<CudaEvent, RuntimeError> {
-        let event = CudaEvent::new(self.device, TIMED)?;
+        let event = CudaEvent::new(self.device, CU_EVENT_DEFAULT)?;
         event.record(self)?;
         Ok(event)
     }
@@ -166,11 +168,12 @@ impl Drop for Stream {
             let done = self.synchronise_in(&current);
             if done.is_err_and(|error| driver::did_not_wait(&error)) {
                 // The graphs may be running, so they are kept, and so is the stream.
+                core::mem::forget(self.lender.take());
                 return;
             }
         }
         drop(ManuallyDrop::into_inner(graphs));
-        if self.is_lent {
+        if self.lender.is_some() {
             return;
         }
         // SAFETY: nothing else refers to the stream, and the driver finishes its operations first.
