@@ -6,7 +6,7 @@
 //! of each group follows the other, and the program reports the median of the times of each side:
 //! what the machine does besides slows all groups.
 //!
-//! With the feature `aws-lc-rs`, X25519MLKEM768 is measured, too. The program then uses aws-lc-rs
+//! With the feature `aws-lc-rs`, its X25519MLKEM768 is measured, too. The program then uses aws-lc-rs
 //! for all groups; otherwise it uses ring.
 
 use std::env;
@@ -37,6 +37,7 @@ const LIBRARY: &str =
 fn compared() -> Vec<(&'static str, &'static dyn SupportedKxGroup)> {
     vec![
         ("X25519", library::kx_group::X25519),
+        ("X25519MLKEM768, ml-kem", groups::X25519MLKEM768),
         #[cfg(feature = "aws-lc-rs")]
         ("X25519MLKEM768", library::kx_group::X25519MLKEM768),
         ("X25519 with CTRU-Prime-653", groups::X25519_CTRU_PRIME_653),

@@ -1,78 +1,69 @@
-//! The key exchange: CTRU-Prime of one set with the X25519 of a provider.
+//! The key exchange: a KEM with the X25519 of a provider.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet};
 use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::ffdhe_groups::FfdheGroup;
-use rustls::{Error, NamedGroup, PeerMisbehaved, ProtocolVersion};
+use rustls::{Error, NamedGroup, ProtocolVersion};
+
+use crate::kem::{Kem, refused};
 
 /// Bytes of a share of X25519.
 const X25519_BYTES: usize = 32;
 
-/// A group: CTRU-Prime of the set `P` with the X25519 of a provider.
-pub(crate) struct X25519CtruPrime<P> {
+/// A group: the KEM `K` with the X25519 of a provider.
+pub(crate) struct Hybrid<K> {
     name: NamedGroup,
     x25519: &'static dyn SupportedKxGroup,
-    set: PhantomData<P>,
+    kem: PhantomData<K>,
 }
 
 /// The side of a client that has sent its share and waits for the share of the server.
-struct Started<P: ParameterSet> {
+struct Started<K: Kem> {
     name: NamedGroup,
-    key: DecapsulationKey<P>,
+    key: K::PrivateKey,
     x25519: Box<dyn ActiveKeyExchange>,
-    /// The encapsulation key, then the share of X25519.
+    /// The public key of the KEM, then the share of X25519.
     share: Vec<u8>,
 }
 
-/// Returns the two parts of a share, of which the first has `ctru` bytes.
+/// Returns the two parts of a share, of which the first has `kem` bytes.
 ///
 /// # Errors
-/// [`PeerMisbehaved::InvalidKeyShare`] if the share has another length.
-fn parts(share: &[u8], ctru: usize) -> Result<(&[u8], &[u8]), Error> {
-    if share.len() == ctru + X25519_BYTES {
-        Ok(share.split_at(ctru))
-    } else {
-        Err(PeerMisbehaved::InvalidKeyShare.into())
-    }
+/// That the share is refused, if it has another length.
+fn parts(share: &[u8], kem: usize) -> Result<(&[u8], &[u8]), Error> {
+    if share.len() == kem + X25519_BYTES { Ok(share.split_at(kem)) } else { Err(refused(())) }
 }
 
 /// Returns the secret of both parts. rustls wipes it.
-fn joined(ctru: &ctru_kem::SharedSecret, x25519: &SharedSecret) -> SharedSecret {
-    [ctru.as_ref(), x25519.secret_bytes()].concat().into()
+fn joined(kem: &[u8; 32], x25519: &SharedSecret) -> SharedSecret {
+    [kem, x25519.secret_bytes()].concat().into()
 }
 
-impl<P: ParameterSet<Encoding = MixedRadix>> X25519CtruPrime<P> {
+impl<K: Kem> Hybrid<K> {
     /// Returns the group with this number. `x25519` is that of the provider.
     pub(crate) const fn new(name: NamedGroup, x25519: &'static dyn SupportedKxGroup) -> Self {
-        Self { name, x25519, set: PhantomData }
+        Self { name, x25519, kem: PhantomData }
     }
 }
 
-impl<P: ParameterSet<Encoding = MixedRadix>> SupportedKxGroup for X25519CtruPrime<P> {
+impl<K: Kem> SupportedKxGroup for Hybrid<K> {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        let key =
-            DecapsulationKey::<P>::try_generate().map_err(|_| Error::FailedToGetRandomBytes)?;
+        let (key, mut share) = K::generate()?;
         let x25519 = self.x25519.start()?;
-        let share = [key.encapsulation_key().as_ref(), x25519.pub_key()].concat();
-        Ok(Box::new(Started { name: self.name, key, x25519, share }))
+        share.extend_from_slice(x25519.pub_key());
+        Ok(Box::new(Started::<K> { name: self.name, key, x25519, share }))
     }
 
     fn start_and_complete(&self, client_share: &[u8]) -> Result<CompletedKeyExchange, Error> {
-        let (ctru, x25519) = parts(client_share, P::ENCAPSULATION_KEY_BYTES)?;
-        let key = EncapsulationKey::<P>::from_bytes(ctru)
-            .map_err(|_| Error::from(PeerMisbehaved::InvalidKeyShare))?;
+        let (kem, x25519) = parts(client_share, K::PUBLIC_KEY)?;
+        let (mut pub_key, secret) = K::encapsulate(kem)?;
         // Fails if the result is zero.
         let x25519 = self.x25519.start_and_complete(x25519)?;
-        let (ciphertext, secret) =
-            key.try_encapsulate().map_err(|_| Error::FailedToGetRandomBytes)?;
-        Ok(CompletedKeyExchange {
-            group: self.name,
-            pub_key: [ciphertext.as_ref(), &x25519.pub_key].concat(),
-            secret: joined(&secret, &x25519.secret),
-        })
+        pub_key.extend_from_slice(&x25519.pub_key);
+        let secret = joined(&secret, &x25519.secret);
+        Ok(CompletedKeyExchange { group: self.name, pub_key, secret })
     }
 
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
@@ -88,20 +79,19 @@ impl<P: ParameterSet<Encoding = MixedRadix>> SupportedKxGroup for X25519CtruPrim
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for X25519CtruPrime<P> {
+impl<K: Kem> fmt::Debug for Hybrid<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "X25519 with {}", P::NAME)
+        write!(f, "X25519 with {}", K::NAME)
     }
 }
 
-impl<P: ParameterSet> ActiveKeyExchange for Started<P> {
+impl<K: Kem> ActiveKeyExchange for Started<K> {
     fn complete(self: Box<Self>, server_share: &[u8]) -> Result<SharedSecret, Error> {
-        let (ctru, x25519) = parts(server_share, P::CIPHERTEXT_BYTES)?;
-        let ciphertext = Ciphertext::from_bytes(ctru)
-            .map_err(|_| Error::from(PeerMisbehaved::InvalidKeyShare))?;
+        let (ciphertext, x25519) = parts(server_share, K::CIPHERTEXT)?;
+        let secret = K::decapsulate(&self.key, ciphertext)?;
         // Fails if the result is zero.
         let x25519 = self.x25519.complete(x25519)?;
-        Ok(joined(&self.key.decapsulate(&ciphertext), &x25519))
+        Ok(joined(&secret, &x25519))
     }
 
     /// Lets a client send the share of X25519 by itself as well, and use the same private key.

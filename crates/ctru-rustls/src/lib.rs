@@ -1,9 +1,11 @@
 #![cfg_attr(feature = "ring", doc = include_str!("../README.md"))]
-#![cfg_attr(not(feature = "ring"), doc = "CTRU-Prime with X25519 for TLS 1.3 with rustls.")]
+#![cfg_attr(not(feature = "ring"), doc = "Groups of TLS 1.3 for rustls.")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 mod group;
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+mod kem;
 
 use rustls::NamedGroup;
 
@@ -24,29 +26,43 @@ macro_rules! on {
             use rustls::crypto::$library::{default_provider, kx_group};
             use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 
-            use crate::group::X25519CtruPrime;
+            use crate::group::Hybrid;
+            use crate::kem::{CtruPrime, MlKem768};
 
             /// X25519 with CTRU-Prime-653.
             pub static X25519_CTRU_PRIME_653: &dyn SupportedKxGroup =
-                &X25519CtruPrime::<CtruPrime653>::new(
+                &Hybrid::<CtruPrime<CtruPrime653>>::new(
                     crate::X25519_CTRU_PRIME_653,
                     kx_group::X25519,
                 );
             /// X25519 with CTRU-Prime-761.
             pub static X25519_CTRU_PRIME_761: &dyn SupportedKxGroup =
-                &X25519CtruPrime::<CtruPrime761>::new(
+                &Hybrid::<CtruPrime<CtruPrime761>>::new(
                     crate::X25519_CTRU_PRIME_761,
                     kx_group::X25519,
                 );
             /// X25519 with CTRU-Prime-1277.
             pub static X25519_CTRU_PRIME_1277: &dyn SupportedKxGroup =
-                &X25519CtruPrime::<CtruPrime1277>::new(
+                &Hybrid::<CtruPrime<CtruPrime1277>>::new(
                     crate::X25519_CTRU_PRIME_1277,
                     kx_group::X25519,
                 );
+            /// X25519MLKEM768, which is standardised: ML-KEM-768 of the crate `ml-kem`.
+            pub static X25519MLKEM768: &dyn SupportedKxGroup =
+                &Hybrid::<MlKem768>::new(rustls::NamedGroup::X25519MLKEM768, kx_group::X25519);
 
-            #[doc = concat!("Returns the default provider of ", $name, " with the groups of this")]
-            /// crate before its own: 761, 1277, 653.
+            #[doc = concat!("Returns the default provider of ", $name, " with X25519MLKEM768 of")]
+            /// this crate before its other groups, and without any of CTRU-Prime.
+            #[must_use]
+            pub fn standard_provider() -> CryptoProvider {
+                let mut provider = default_provider();
+                provider.kx_groups.retain(|group| group.name() != X25519MLKEM768.name());
+                provider.kx_groups.insert(0, X25519MLKEM768);
+                provider
+            }
+
+            #[doc = concat!("Returns the default provider of ", $name, " with the groups of")]
+            /// CTRU-Prime before its own: 761, 1277, 653.
             ///
             /// A client with this provider sends shares for 761 and for X25519 first, so it needs
             /// no second round trip with a server that knows one of them.

@@ -26,7 +26,7 @@ const ORDER: &[&str] = &[
 ];
 /// The crates that no other crate may use, except for [`ASIDE`].
 const DOORS: &[&str] =
-    &["ctru-rustls", "ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
+    &["ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
 const ASIDE: &[&str] = &[
     "ctru-features",

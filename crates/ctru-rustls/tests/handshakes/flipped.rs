@@ -1,6 +1,8 @@
 //! A proxy that flips bits of the shares on their way.
 
-use ctru_rustls::ring::{X25519_CTRU_PRIME_653, X25519_CTRU_PRIME_761, X25519_CTRU_PRIME_1277};
+use ctru_rustls::ring::{
+    X25519_CTRU_PRIME_653, X25519_CTRU_PRIME_761, X25519_CTRU_PRIME_1277, X25519MLKEM768,
+};
 use rustls::crypto::SupportedKxGroup;
 
 use crate::ends::{Ends, Sender, client, server};
@@ -47,4 +49,9 @@ fn of_761() {
 #[test]
 fn of_1277() {
     check(X25519_CTRU_PRIME_1277);
+}
+
+#[test]
+fn of_ml_kem() {
+    check(X25519MLKEM768);
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ctru_rustls::ring::{
-    X25519_CTRU_PRIME_653, X25519_CTRU_PRIME_761, X25519_CTRU_PRIME_1277, provider,
+    X25519_CTRU_PRIME_653, X25519_CTRU_PRIME_761, X25519_CTRU_PRIME_1277, X25519MLKEM768, provider,
+    standard_provider,
 };
 use rustls::crypto::SupportedKxGroup;
 use rustls::crypto::ring::kx_group::{SECP256R1, X25519};
@@ -14,11 +15,12 @@ use crate::ends::{
 };
 
 /// Our groups with their numbers and the lengths of both shares.
-pub(crate) fn ours() -> [(&'static dyn SupportedKxGroup, u16, [usize; 2]); 3] {
+pub(crate) fn ours() -> [(&'static dyn SupportedKxGroup, u16, [usize; 2]); 4] {
     [
         (X25519_CTRU_PRIME_653, 0xfec1, [1026, 930]),
         (X25519_CTRU_PRIME_761, 0xfec2, [1190, 984]),
         (X25519_CTRU_PRIME_1277, 0xfec3, [2099, 1629]),
+        (X25519MLKEM768, 0x11ec, [1216, 1120]),
     ]
 }
 
@@ -46,7 +48,7 @@ fn check(of_client: Groups<'_>, of_server: Groups<'_>, group: NamedGroup, kind: 
 #[test]
 fn both_orders_of_preference() {
     for (group, number, _) in ours() {
-        assert_eq!(group.name(), NamedGroup::Unknown(number));
+        assert_eq!(u16::from(group.name()), number);
         for of_server in [&[group, X25519], &[X25519, group]] {
             check(&[group, X25519], of_server, group.name(), HandshakeKind::Full);
             check(&[X25519, group], of_server, NamedGroup::X25519, HandshakeKind::Full);
@@ -168,6 +170,22 @@ fn the_provider_has_all_groups() {
         assert!(!group.fips() && group.ffdhe_group().is_none());
     }
     assert_eq!(format!("{X25519_CTRU_PRIME_761:?}"), "X25519 with CTRU-Prime-761");
+    assert_eq!(format!("{X25519MLKEM768:?}"), "X25519 with ML-KEM-768");
+}
+
+/// The provider without CTRU-Prime prefers X25519MLKEM768, and has each group once.
+#[test]
+fn the_standard_provider_prefers_ml_kem() {
+    let names: Vec<_> = standard_provider().kx_groups.iter().map(|group| group.name()).collect();
+    assert_eq!(names[..2], [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
+    assert!(names[1..].iter().all(|name| *name != NamedGroup::X25519MLKEM768));
+    #[cfg(feature = "aws-lc-rs")]
+    {
+        let provider = ctru_rustls::aws_lc_rs::standard_provider();
+        let names: Vec<_> = provider.kx_groups.iter().map(|group| group.name()).collect();
+        assert_eq!(names[..2], [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
+        assert!(names[1..].iter().all(|name| *name != NamedGroup::X25519MLKEM768));
+    }
 }
 
 /// Connects the groups of both libraries, in both directions.
@@ -179,5 +197,20 @@ fn libraries_understand_each_other() {
         check(&[*group], &[of_ring], group.name(), HandshakeKind::Full);
         check(&[of_ring], &[*group], group.name(), HandshakeKind::Full);
         check(&[*group], &[*group], group.name(), HandshakeKind::Full);
+    }
+}
+
+/// Connects X25519MLKEM768 of this crate with that of aws-lc-rs, in both directions.
+#[cfg(feature = "aws-lc-rs")]
+#[test]
+fn ml_kem_of_aws_lc_rs() {
+    use rustls::crypto::aws_lc_rs::kx_group;
+    let theirs = kx_group::X25519MLKEM768;
+    let ours = [X25519MLKEM768, ctru_rustls::aws_lc_rs::X25519MLKEM768];
+    for group in ours {
+        check(&[theirs], &[group], group.name(), HandshakeKind::Full);
+        check(&[group], &[theirs], group.name(), HandshakeKind::Full);
+        check(&[group, X25519], &[kx_group::X25519], NamedGroup::X25519, HandshakeKind::Full);
+        check(&[theirs, kx_group::X25519], &[X25519], NamedGroup::X25519, HandshakeKind::Full);
     }
 }

@@ -93,7 +93,7 @@ fn set_point(share: &mut [u8], point: [u8; 32]) {
 /// key is zero.
 const OF_BOTH: [(&str, Alter); 13] = [
     ("one byte", |share| share.truncate(1)),
-    ("the part of CTRU-Prime only", |share| share.truncate(share.len() - 32)),
+    ("the part of the KEM only", |share| share.truncate(share.len() - 32)),
     ("a byte less", |share| share.truncate(share.len() - 1)),
     ("a byte more", |share| share.push(0)),
     ("twice the share", |share| share.extend_from_within(..)),
@@ -124,7 +124,9 @@ const OF_ORDER_8: [u8; 32] = [
 fn groups() -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
     let groups = ours().into_iter().map(|(group, ..)| group);
     #[cfg(feature = "aws-lc-rs")]
-    let groups = groups.chain(ctru_rustls::aws_lc_rs::provider().kx_groups.into_iter().take(3));
+    let groups = groups
+        .chain(ctru_rustls::aws_lc_rs::provider().kx_groups.into_iter().take(3))
+        .chain([ctru_rustls::aws_lc_rs::X25519MLKEM768]);
     groups
 }
 
@@ -134,10 +136,12 @@ fn servers_refuse() {
         for (what, alter) in OF_BOTH {
             server_refuses(group, what, alter);
         }
-        server_refuses(group, "the key 0", |share| {
-            let ctru = share.len() - 32;
-            share[..ctru].fill(0);
-        });
+        if group.name() != NamedGroup::X25519MLKEM768 {
+            server_refuses(group, "the key 0", |share| {
+                let ctru = share.len() - 32;
+                share[..ctru].fill(0);
+            });
+        }
         server_refuses(group, "a key that is no encoding", |share| {
             let ctru = share.len() - 32;
             share[..ctru].fill(0xff);
@@ -151,5 +155,41 @@ fn clients_refuse() {
         for (what, alter) in OF_BOTH {
             client_refuses(group, what, alter);
         }
+    }
+}
+
+/// Writes `value` as coefficient `index` of a public key of ML-KEM: 12 bits, the lowest first.
+fn set_coefficient(share: &mut [u8], index: usize, value: u16) {
+    let pair = &mut share[index / 2 * 3..][..3];
+    if index % 2 == 0 {
+        pair[0] = value as u8;
+        pair[1] = pair[1] & 0xf0 | (value >> 8) as u8;
+    } else {
+        pair[1] = pair[1] & 0x0f | (value << 4) as u8;
+        pair[2] = (value >> 4) as u8;
+    }
+}
+
+/// Public keys of ML-KEM with a coefficient of q or more are refused (FIPS 203, section 7.2), and
+/// those with q - 1 are not.
+#[test]
+fn coefficients_of_ml_kem_are_reduced() {
+    const OF: [(&str, Alter); 4] = [
+        ("the first coefficient is q", |share| set_coefficient(share, 0, 3329)),
+        ("a coefficient in the middle is q + 1", |share| set_coefficient(share, 301, 3330)),
+        ("the last coefficient is q", |share| set_coefficient(share, 767, 3329)),
+        ("the last coefficient is 4095", |share| set_coefficient(share, 767, 4095)),
+    ];
+    for group in groups().filter(|group| group.name() == NamedGroup::X25519MLKEM768) {
+        for (what, alter) in OF {
+            server_refuses(group, what, alter);
+        }
+        // The secrets differ, but the share itself is good.
+        let good = altered(group, |share| set_coefficient(share, 767, 3328));
+        let mut ends = Ends::new(&client(&[good]), &server(&[group]));
+        ends.talk();
+        assert!(ends.client.error.is_some());
+        let refused = Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare);
+        assert!(ends.server.error.is_some_and(|error| error != refused));
     }
 }
