@@ -3,9 +3,9 @@
 
 use std::ffi::c_int;
 use std::mem;
-use std::process;
 use std::ptr::NonNull;
 
+use ctru_fork::Process;
 use ctru_kem::engine::{CpuEngine, CpuRows, EngineError, RowEngine, RowError, Seeds};
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES,
@@ -29,7 +29,7 @@ use crate::memory::{input, output, write};
 pub struct ctru_engine {
     cpu: CpuEngine,
     /// The process that has the threads.
-    process: u32,
+    process: Process,
 }
 
 /// More bytes of the stack than the calling thread uses. 8 decapsulations of the largest set, each
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn ctru_engine_new(engine: *mut *mut ctru_engine, threads:
     code_of(|| {
         let engine = NonNull::new(engine).ok_or(CTRU_ERROR_NULL)?;
         let cpu = CpuEngine::with_threads(threads).map_err(|_| CTRU_ERROR_ENGINE)?;
-        let made = Box::into_raw(Box::new(ctru_engine { cpu, process: process::id() }));
+        let made = Box::into_raw(Box::new(ctru_engine { cpu, process: Process::current() }));
         // SAFETY: the caller promises this of the pointer.
         unsafe { engine.write(made) };
         Ok(())
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn ctru_engine_free(engine: *mut ctru_engine) {
         if !engine.is_null() {
             // SAFETY: the caller promises that the box is there and belongs to nobody else.
             let engine = unsafe { Box::from_raw(engine) };
-            if engine.process == process::id() {
+            if engine.process.is_current() {
                 drop(engine);
             } else {
                 // To stop threads takes locks, which one of them may have held during the fork.
@@ -83,7 +83,7 @@ impl ctru_engine {
     /// [`CTRU_ERROR_FORK`] if the threads are those of another process, which would never answer.
     /// [`CTRU_ERROR_SET`] if no set has the number.
     fn rows(&self, set: c_int) -> Result<Box<dyn RowEngine>, c_int> {
-        if self.process != process::id() {
+        if !self.process.is_current() {
             return Err(CTRU_ERROR_FORK);
         }
         let cpu = self.cpu.clone();

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use ctru_fork::Process;
 use ctru_kem::engine::{CpuEngine, CpuRows, RowError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -37,7 +38,7 @@ pub(crate) struct Engine {
     /// Operations between two looks at signals.
     chunk: usize,
     /// The process whose threads compute. They do not exist in a fork of it.
-    process: u32,
+    process: Process,
     run: Run,
 }
 
@@ -83,7 +84,7 @@ fn two<'py>(out: &Bound<'py, PyAny>) -> PyResult<[Bound<'py, PyAny>; 2]> {
 impl Engine {
     /// Checks that the threads of the engine exist in this process.
     fn check_process(&self) -> PyResult<()> {
-        if self.process == std::process::id() {
+        if self.process.is_current() {
             return Ok(());
         }
         let message = "an engine cannot be used after a fork; make one in each process";
@@ -166,7 +167,7 @@ impl Engine {
                 })?,
         };
         let of = |device: String, threads, chunk, run| {
-            let (sizes, process) = (set.parameters(), std::process::id());
+            let (sizes, process) = (set.parameters(), Process::current());
             Self { set, sizes, device, threads, chunk, process, run }
         };
         let on_cpu = || -> PyResult<Self> {

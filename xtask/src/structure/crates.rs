@@ -8,6 +8,7 @@ use crate::{Error, Result, process};
 
 /// The crates from the lowest to the highest.
 const ORDER: &[&str] = &[
+    "ctru-fork",
     "ctru-math",
     "ctru-simt",
     "ctru-gpu-kernels",

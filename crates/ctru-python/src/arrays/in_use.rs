@@ -19,6 +19,7 @@ use std::ptr;
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ctru_fork::Process;
 use pyo3::prelude::*;
 
 use super::view::{Access, Shape, View};
@@ -34,13 +35,13 @@ struct Use {
 
 /// All arrays that calls of a process use.
 struct Uses {
-    process: u32,
+    process: Option<Process>,
     /// The number of the next note.
     next: u64,
     arrays: Vec<Use>,
 }
 
-static USES: Mutex<Uses> = Mutex::new(Uses { process: 0, next: 0, arrays: Vec::new() });
+static USES: Mutex<Uses> = Mutex::new(Uses { process: None, next: 0, arrays: Vec::new() });
 
 /// Locks the list. After a fork, it is empty in the new process, where no call runs.
 ///
@@ -48,7 +49,7 @@ static USES: Mutex<Uses> = Mutex::new(Uses { process: 0, next: 0, arrays: Vec::n
 /// thread is attached. So a fork never finds it locked.
 fn lock(_: Python<'_>) -> MutexGuard<'static, Uses> {
     let mut uses = USES.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = std::process::id();
+    let process = Some(Process::current());
     if uses.process != process {
         uses.process = process;
         uses.arrays.clear();

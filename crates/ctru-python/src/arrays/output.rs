@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use ctru_fork::Process;
 use ctru_kem::SHARED_SECRET_BYTES;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -42,7 +43,7 @@ pub(crate) struct Results<'py> {
     /// The rows before this one may have results that the caller has not got.
     open_rows: usize,
     /// The process that writes the results. A fork of it can share their memory.
-    process: u32,
+    process: Process,
     /// The GPU of the engine.
     gpu: Option<Arc<Gpu>>,
 }
@@ -90,7 +91,7 @@ impl<'py> Output<'py> {
         gpu: Option<Arc<Gpu>>,
     ) -> (View<'py>, impl FnOnce(Writing<'py>) -> Results<'py>) {
         let Self { view, finish, row_bytes } = self;
-        let process = std::process::id();
+        let process = Process::current();
         (view, move |rows| Results { rows, finish, row_bytes, open_rows: 0, process, gpu })
     }
 }
@@ -140,7 +141,7 @@ impl Drop for Results<'_> {
     /// still noted. Leaves them alone in a fork, where wiping could zero the results of the process
     /// that goes on with the batch.
     fn drop(&mut self) {
-        if self.open_rows == 0 || self.process != std::process::id() {
+        if self.open_rows == 0 || !self.process.is_current() {
             return;
         }
         match (self.rows.part().range(0..self.open_rows * self.row_bytes), &self.gpu) {
