@@ -23,13 +23,22 @@ export interface SetInfo {
   readonly encapsulationSeedBytes: number;
 }
 
+/**
+ * What the package returns: `Uint8Array<ArrayBuffer>`, an array that fills a buffer of its own. (The
+ * name is a way to say so that TypeScript before 5.7 also understands.)
+ */
+export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
+
 /** What is wrong. The codes never change; messages may. */
 export type ErrorCode =
   /** An argument is not of the type that this file says. */
   | "type"
   /** There is no such parameter set. */
   | "set"
-  /** A number of bytes or of rows is wrong, or so large that there is no memory for it. */
+  /**
+   * A number of bytes or of rows is wrong, or so large that there is no memory for it, or an array
+   * has no memory any more, because it was transferred.
+   */
   | "length"
   /** The bytes are not an encapsulation key. */
   | "encapsulation-key"
@@ -39,12 +48,12 @@ export type ErrorCode =
   | "randomness"
   /** The WebAssembly module or a worker could not be loaded. */
   | "load"
-  /** The pool is closed, by `close` or because a worker has failed. */
+  /** The pool is closed, by `close` or because a worker has ended. */
   | "closed"
   /**
-   * The package has a defect, or the module has no memory left. What threw this must not be used
-   * again. A {@link Ctru} overwrites the memory of its module and throws this from then on; `load`
-   * makes another one. A {@link Pool} stops its workers and is closed; `pool` starts another one.
+   * The package has a defect, or the module or the stack has no memory left. The package overwrites
+   * the memory of the module and starts the module again, so that other calls do not notice. A
+   * {@link Pool} is closed only if a worker has ended.
    */
   | "internal";
 
@@ -58,29 +67,29 @@ export class CtruError extends Error {
 }
 
 export interface KeyPair {
-  encapsulationKey: Uint8Array;
+  encapsulationKey: Bytes;
   /** Secret. */
-  decapsulationKey: Uint8Array;
+  decapsulationKey: Bytes;
 }
 
 export interface Encapsulation {
-  ciphertext: Uint8Array;
+  ciphertext: Bytes;
   /** Secret. */
-  sharedSecret: Uint8Array;
+  sharedSecret: Bytes;
 }
 
 /** One row per key pair. */
 export interface KeyPairs {
-  encapsulationKeys: Uint8Array;
+  encapsulationKeys: Bytes;
   /** Secret. */
-  decapsulationKeys: Uint8Array;
+  decapsulationKeys: Bytes;
 }
 
 /** One row per encapsulation. */
 export interface Encapsulations {
-  ciphertexts: Uint8Array;
+  ciphertexts: Bytes;
   /** Secret. */
-  sharedSecrets: Uint8Array;
+  sharedSecrets: Bytes;
 }
 
 /**
@@ -110,7 +119,7 @@ export interface Ctru {
    * Returns the shared secret. A ciphertext of the right length that encapsulation did not make is
    * no error: it gives a secret that nobody else knows.
    */
-  decapsulate(set: SetId, decapsulationKey: Uint8Array, ciphertext: Uint8Array): Uint8Array;
+  decapsulate(set: SetId, decapsulationKey: Uint8Array, ciphertext: Uint8Array): Bytes;
 
   /** Generates `count` key pairs, at random or from `seeds`, a row of 64 bytes for each. */
   keypairs(set: SetId, count: number, seeds?: Uint8Array): KeyPairs;
@@ -131,7 +140,7 @@ export interface Ctru {
     set: SetId,
     decapsulationKeys: Uint8Array,
     ciphertexts: Uint8Array,
-  ): Uint8Array;
+  ): Bytes;
 
   /**
    * Starts workers: an integer from 1 to 256, or, if it is absent, one per core, and 256 at most.
@@ -158,20 +167,27 @@ export interface Pool {
     set: SetId,
     decapsulationKeys: Uint8Array,
     ciphertexts: Uint8Array,
-  ): Promise<Uint8Array>;
+  ): Promise<Bytes>;
   /** Stops the workers. Batches that are under way are rejected with the code "closed". */
   close(): void;
 }
 
 export interface LoadOptions {
-  /** Chooses the module. If absent, the one with vector instructions where they work. */
+  /**
+   * Chooses the module: the one with vector instructions, or the one without. If absent, the one
+   * that `module` is, if this is compiled, or else the one with vectors where these work.
+   */
   simd?: boolean;
-  /** Where the module is, or its bytes. If absent, the file of this package. */
-  module?: URL | BufferSource;
+  /**
+   * Where the module is, or its bytes, or the compiled module: where hosts do not compile at run
+   * time, a program imports `ctru/simd128_bg.wasm` or `ctru/scalar_bg.wasm`. If absent, the file of
+   * this package.
+   */
+  module?: URL | WebAssembly.Module | ArrayBuffer | ArrayBufferView;
 }
 
 /**
  * Loads and compiles the WebAssembly module. There is one instance for each value of `simd`: later
- * calls return it, and do not look at `module`. An instance that has failed is replaced.
+ * calls return it, and do not look at what `module` has.
  */
 export function load(options?: LoadOptions): Promise<Ctru>;
