@@ -3,8 +3,8 @@ import { CtruError } from "./error.js";
 /** The sets, in the order of the numbers by which the module names them. */
 const IDS = [653, 761, 1277, "653-packed13", "761-packed13", "1277-packed13"];
 
-/** Returns the sizes of all sets, as the module knows them. */
-export function readSets(module) {
+/** Returns the sizes of all sets. `sizesOf` returns those of the set with a number. */
+export function readSets(sizesOf) {
   const sets = IDS.map((id, number) => {
     const [
       encapsulationKeyBytes,
@@ -13,7 +13,7 @@ export function readSets(module) {
       sharedSecretBytes,
       keypairSeedBytes,
       encapsulationSeedBytes,
-    ] = module.sizes(number);
+    ] = sizesOf(number);
     const set = {
       name: `CTRU-Prime-${parseInt(id)}`,
       encapsulationKeyBytes,
@@ -32,26 +32,55 @@ export function readSets(module) {
 export function numberOf(set) {
   const number = IDS.indexOf(set);
   if (number < 0) {
-    throw new CtruError("set", `the sets are ${IDS.join(", ")}, got ${String(set)}`);
+    const got = ["number", "string"].includes(typeof set) ? set : typeof set;
+    throw new CtruError("set", `the sets are ${IDS.join(", ")}, got ${got}`);
   }
   return number;
 }
 
+/** Returns a method or a getter of all arrays of numbers, which no array can replace. */
+function ofArrays(key) {
+  const arrays = Object.getPrototypeOf(Uint8Array.prototype);
+  const { get, value } = Object.getOwnPropertyDescriptor(arrays, key);
+  return (array) => (get ?? value).call(array);
+}
+
+const kindOf = ofArrays(Symbol.toStringTag);
+const bufferOf = ofArrays("buffer");
+const offsetOf = ofArrays("byteOffset");
+const lengthOf = ofArrays("length");
+const keysOf = ofArrays("keys");
+
 /**
- * Checks that an argument is a `Uint8Array`, also one of another window, and that the module can
- * count its bytes in 32 bits.
+ * Returns a view of an argument, which must be a `Uint8Array`, also one of another window. The
+ * argument itself can be of a class of its own, say another length than it has, and run code when
+ * it is read. The view cannot, and nothing changes its length during an operation.
  */
 export function bytes(name, value) {
-  if (!ArrayBuffer.isView(value) || value[Symbol.toStringTag] !== "Uint8Array") {
+  if (kindOf(value) !== "Uint8Array") {
     throw new CtruError("type", `${name} must be a Uint8Array`);
   }
-  if (value.length < 2 ** 32) return value;
+  try {
+    keysOf(value);
+  } catch {
+    const reason = "it was transferred, or its buffer has shrunk";
+    throw new CtruError("length", `${name} has no memory any more: ${reason}`);
+  }
+  const length = lengthOf(value);
+  // The module counts bytes in 32 bits.
+  if (length < 2 ** 32) return new Uint8Array(bufferOf(value), offsetOf(value), length);
   throw new CtruError("length", `${name} must have fewer than 2^32 bytes`);
 }
 
 /** Checks an argument that may be absent. */
 export function optionalBytes(name, value) {
   return value === undefined ? undefined : bytes(name, value);
+}
+
+/** Checks the argument with options. */
+export function options(value) {
+  if (typeof value === "object" && value !== null) return value;
+  throw new CtruError("type", "options must be an object");
 }
 
 /** Checks a number of operations. */

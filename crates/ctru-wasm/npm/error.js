@@ -10,9 +10,8 @@ export class CtruError extends Error {
 
 /**
  * Returns the error for what a function of the module has thrown: an array of code, text and row,
- * or a trap, which has the code "internal". After a trap, the instance of the module must not be
- * used: nothing has cleaned up. `first` is the row of the batch at which the module's rows begin;
- * for an operation that is no batch it is absent.
+ * or a trap, which has the code "internal". `first` is the row of the batch at which the rows of
+ * the module begin; for an operation that is no batch it is absent.
  */
 export function errorOf(thrown, first) {
   if (thrown instanceof CtruError) return thrown;

@@ -1,28 +1,31 @@
 // What differs between browsers and Node.js: files and workers.
 
-/** Imports a module of Node.js. Bundlers for browsers must not look for it. */
-const nodeModule = (name) => import(/* @vite-ignore */ /* webpackIgnore: true */ `node:${name}`);
+import { nodeModule } from "./ctru/node.js";
 
-/** Compiles a WebAssembly module from its address or its bytes. */
+export const isBytes = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+
+/** Compiles a WebAssembly module from its address or its bytes, unless it is compiled. */
 export async function compile(source) {
-  if (!(source instanceof URL)) return WebAssembly.compile(source);
+  if (!(source instanceof URL)) return isBytes(source) ? WebAssembly.compile(source) : source;
   if (source.protocol === "file:") {
     const { readFile } = await nodeModule("fs/promises");
     return WebAssembly.compile(await readFile(source));
   }
   const response = await fetch(source);
   if (!response.ok) throw new Error(`${source} gives status ${response.status}`);
+  const type = response.headers.get("content-type") ?? "no type";
   // Streams only if the server says that this is WebAssembly.
-  return response.headers.get("content-type") === "application/wasm"
-    ? WebAssembly.compileStreaming(response)
-    : WebAssembly.compile(await response.arrayBuffer());
+  if (type === "application/wasm") return WebAssembly.compileStreaming(response);
+  const bytes = await response.arrayBuffer();
+  // Servers for development answer with a page where there is no file.
+  if (WebAssembly.validate(bytes)) return WebAssembly.compile(bytes);
+  throw new Error(`${source} is no WebAssembly module (${type}); has the bundler copied the file?`);
 }
 
-/** Returns the number of cores. */
+/** Returns the number of cores, or 1 if the host does not say it. */
 export async function cores() {
   if (globalThis.navigator?.hardwareConcurrency) return navigator.hardwareConcurrency;
-  const os = await nodeModule("os");
-  return os.availableParallelism();
+  return nodeModule("os").then((os) => os.availableParallelism(), () => 1);
 }
 
 /**
@@ -31,28 +34,18 @@ export async function cores() {
  */
 export async function startWorker(receive, fail) {
   if (typeof Worker === "function") {
-    const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("ctru/worker.js", import.meta.url), { type: "module" });
     worker.onmessage = (event) => receive(event.data);
     worker.onerror = (event) => fail(event.message ?? "the worker cannot be loaded");
     worker.onmessageerror = () => fail("a message cannot be read");
     return worker;
   }
   const { Worker: NodeWorker } = await nodeModule("worker_threads");
-  const worker = new NodeWorker(new URL("./worker.js", import.meta.url));
+  // Bundlers for browsers must not look for this file again.
+  const file = "ctru/worker.js";
+  const worker = new NodeWorker(new URL(/* webpackIgnore: true */ file, import.meta.url));
   worker.on("message", receive);
   worker.on("error", (error) => fail(String(error)));
   worker.on("exit", () => fail("the worker has ended"));
   return worker;
-}
-
-/** In a worker: calls `handle` with each message and with a function that answers. */
-export function serve(handle) {
-  if (typeof globalThis.postMessage === "function") {
-    // Registered at once, because messages may be waiting.
-    globalThis.onmessage = (event) => handle(event.data, globalThis.postMessage.bind(globalThis));
-    return;
-  }
-  nodeModule("worker_threads").then(({ parentPort }) => {
-    parentPort.on("message", (data) => handle(data, parentPort.postMessage.bind(parentPort)));
-  });
 }

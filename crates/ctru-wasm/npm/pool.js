@@ -3,10 +3,10 @@ import { CtruError, errorOf } from "./error.js";
 import { startWorker } from "./host.js";
 
 /** Starts a pool of workers, which instantiate the compiled module. */
-export async function startPool(simd, module, sets, workers) {
+export async function startPool(simd, compiled, sets, workers) {
   const pool = new Pool(sets);
   try {
-    await Promise.all(Array.from({ length: workers }, () => pool.start(simd, module)));
+    await Promise.all(Array.from({ length: workers }, () => pool.start(simd, compiled)));
   } catch (error) {
     pool.close();
     throw error;
@@ -32,7 +32,7 @@ class Pool {
   }
 
   /** Starts a worker, and waits until it is ready. */
-  async start(simd, module) {
+  async start(simd, compiled) {
     const { promise, resolve, reject } = withResolvers();
     const receive = (message) => {
       if (message.ready) return resolve();
@@ -45,8 +45,6 @@ class Pool {
         else wipe(message.results);
       } else {
         waiting?.reject(message.thrown);
-        // After a trap, the worker's instance must not be used.
-        if (!Array.isArray(message.thrown)) this.#stop(errorOf(message.thrown));
       }
     };
     const fail = (reason) => {
@@ -59,7 +57,7 @@ class Pool {
       // Another worker may have failed in the meantime.
       if (this.#closed) worker.terminate();
       this.#refuseIfClosed();
-      worker.postMessage({ simd, module });
+      worker.postMessage({ simd, compiled });
     } catch (error) {
       const message = `a worker cannot be started: ${error.message}`;
       reject(error instanceof CtruError ? error : new CtruError("load", message));
@@ -87,8 +85,8 @@ class Pool {
     const number = numberOf(set);
     const sizes = this.#sets[set];
     checkCount(count);
-    optionalBytes("seeds", seeds);
-    checkRows("seeds", seeds, count, sizes.keypairSeedBytes);
+    const given = optionalBytes("seeds", seeds);
+    checkRows("seeds", given, count, sizes.keypairSeedBytes);
     const [encapsulationKeys, decapsulationKeys] = await this.#share(
       count,
       [sizes.encapsulationKeyBytes, sizes.decapsulationKeyBytes],
@@ -96,7 +94,7 @@ class Pool {
         "generate",
         number,
         rows,
-        part(seeds, first, rows, sizes.keypairSeedBytes),
+        part(given, first, rows, sizes.keypairSeedBytes),
       ],
     );
     return { encapsulationKeys, decapsulationKeys };
@@ -105,21 +103,21 @@ class Pool {
   async encapsulateBatch(set, encapsulationKeys, count, seeds) {
     const number = numberOf(set);
     const sizes = this.#sets[set];
-    bytes("encapsulationKeys", encapsulationKeys);
+    const keys = bytes("encapsulationKeys", encapsulationKeys);
     checkCount(count);
-    optionalBytes("seeds", seeds);
+    const given = optionalBytes("seeds", seeds);
     const key = sizes.encapsulationKeyBytes;
-    checkKeys("encapsulationKeys", encapsulationKeys, count, key);
-    checkRows("seeds", seeds, count, sizes.encapsulationSeedBytes);
+    checkKeys("encapsulationKeys", keys, count, key);
+    checkRows("seeds", given, count, sizes.encapsulationSeedBytes);
     const [ciphertexts, sharedSecrets] = await this.#share(
       count,
       [sizes.ciphertextBytes, sizes.sharedSecretBytes],
       (first, rows) => [
         "encapsulate",
         number,
-        partOfKeys(encapsulationKeys, first, rows, key),
+        partOfKeys(keys, first, rows, key),
         rows,
-        part(seeds, first, rows, sizes.encapsulationSeedBytes),
+        part(given, first, rows, sizes.encapsulationSeedBytes),
       ],
     );
     return { ciphertexts, sharedSecrets };
@@ -128,20 +126,20 @@ class Pool {
   async decapsulateBatch(set, decapsulationKeys, ciphertexts) {
     const number = numberOf(set);
     const sizes = this.#sets[set];
-    bytes("decapsulationKeys", decapsulationKeys);
-    bytes("ciphertexts", ciphertexts);
-    const count = Math.floor(ciphertexts.length / sizes.ciphertextBytes);
+    const keys = bytes("decapsulationKeys", decapsulationKeys);
+    const given = bytes("ciphertexts", ciphertexts);
+    const count = Math.floor(given.length / sizes.ciphertextBytes);
     const key = sizes.decapsulationKeyBytes;
-    checkRows("ciphertexts", ciphertexts, count, sizes.ciphertextBytes);
-    checkKeys("decapsulationKeys", decapsulationKeys, count, key);
+    checkRows("ciphertexts", given, count, sizes.ciphertextBytes);
+    checkKeys("decapsulationKeys", keys, count, key);
     const [sharedSecrets] = await this.#share(
       count,
       [sizes.sharedSecretBytes],
       (first, rows) => [
         "decapsulate",
         number,
-        partOfKeys(decapsulationKeys, first, rows, key),
-        part(ciphertexts, first, rows, sizes.ciphertextBytes),
+        partOfKeys(keys, first, rows, key),
+        part(given, first, rows, sizes.ciphertextBytes),
         rows,
       ],
     );
@@ -228,10 +226,7 @@ function part(rows, first, count, rowBytes) {
   return rows && copied(rows.subarray(first * rowBytes, (first + count) * rowBytes));
 }
 
-/**
- * Returns a copy in memory of its own, which can be transferred. `slice` of a `Buffer` of Node.js
- * is a view of the caller's memory.
- */
+/** Returns a copy in memory of its own, which can be transferred. */
 function copied(rows) {
   return new Uint8Array(rows);
 }

@@ -13,6 +13,11 @@ use fault::Fault;
 use js::{Array, Uint8Array};
 use set::engine;
 
+/// Does nothing. Its name tells the package which module this is.
+#[cfg_attr(target_feature = "simd128", wasm_bindgen(js_name = "simd128"))]
+#[cfg_attr(not(target_feature = "simd128"), wasm_bindgen(js_name = "scalar"))]
+pub fn name() {}
+
 /// Returns the sizes of a set in bytes: of an encapsulation key, a decapsulation key, a ciphertext,
 /// a shared secret, the seed of a key pair, and the seed of an encapsulation.
 ///
@@ -121,7 +126,7 @@ fn room(count: usize, row_bytes: usize) -> Result<Vec<u8>, Fault> {
 /// Returns a copy of bytes of JavaScript. `to_vec` would end the module if there is no memory.
 fn from_js(array: &Uint8Array) -> Result<Vec<u8>, Fault> {
     let mut bytes = room(array.length(), 1)?;
-    // An array can give another length each time. If it is shorter now, zeros would stay.
+    // The package gives views whose length does not change. In a shorter one, zeros would stay.
     assert_eq!(array.length(), bytes.len(), "the array has changed");
     js::copy(&mut bytes, array);
     Ok(bytes)

@@ -46,7 +46,7 @@ export async function check({ load, CtruError }, files, memoryOf) {
     await checkErrors(ctru, pool, CtruError);
     pool.close();
     await rejects(CtruError, "closed", pool.keypairs(761, 1));
-    await checkFailure(ctru, load, CtruError, memory);
+    await checkFailure(ctru, load, CtruError, memoryOf);
     lines.push(`${simd ? "simd128" : "scalar"}: ${count} vectors`);
   }
   await checkLoading(load, CtruError);
@@ -198,15 +198,21 @@ async function checkErrors(ctru, pool, CtruError) {
   await throws("length", () => ctru.decapsulate(set, decapsulationKey, new Uint8Array(5)));
   await throws("length", () => ctru.decapsulate(set, new Uint8Array(2), ciphertext));
   await throws("length", () => ctru.keypairs(set, 2 ** 32 - 1));
-  // More than the module has memory for, and more than it can count. Such arrays need not exist.
-  for (const value of [2 ** 32 - 1, 2 ** 32, 2 ** 32 + encapsulationKey.length]) {
-    const long = Object.defineProperty(encapsulationKey.slice(), "length", { value });
-    await throws("length", () => ctru.encapsulate(set, long));
-    await throws("length", () => ctru.encapsulate(set, encapsulationKey, long));
-    await throws("length", () => ctru.decapsulate(set, long, ciphertext));
-    await throws("length", () => ctru.decapsulate(set, decapsulationKey, long));
-    await throws("length", () => ctru.keypair(set, long));
+  // The bytes of an array count, and not what it says.
+  for (const value of [0, 2 ** 32 - 1, 2 ** 32 + encapsulationKey.length]) {
+    const key = Object.defineProperty(decapsulationKey.slice(), "length", { value });
+    const received = ctru.decapsulate(set, key, ciphertext);
+    assert(same(received, ctru.decapsulate(set, decapsulationKey, ciphertext)), "a false length");
   }
+  // Memory that was transferred, and memory that is shared.
+  const transferred = encapsulationKey.slice();
+  structuredClone(transferred.buffer, { transfer: [transferred.buffer] });
+  await throws("length", () => ctru.encapsulate(set, transferred));
+  await throws("length", () => ctru.encapsulate(set, encapsulationKey, transferred));
+  await throws("length", () => ctru.decapsulate(set, decapsulationKey, transferred));
+  await throws("length", () => ctru.keypair(set, transferred));
+  await rejects(CtruError, "length", pool.encapsulateBatch(set, transferred, 2));
+  await throws("type", () => ctru.encapsulate(set, new Proxy(encapsulationKey, {})));
   const noKey = new Uint8Array(encapsulationKey.length);
   await throws("encapsulation-key", () => ctru.encapsulate(set, noKey));
   const noSecretKey = decapsulationKey.slice().fill(0xff, 0, 300);
@@ -243,29 +249,49 @@ async function checkErrors(ctru, pool, CtruError) {
 async function checkLoading(load, CtruError) {
   await rejects(CtruError, "type", load({ simd: "yes" }));
   await rejects(CtruError, "type", load({ module: "a string" }));
+  const empty = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+  await rejects(CtruError, "load", load({ module: empty }));
 }
 
 /**
- * Checks that an instance that has failed refuses all work and leaves no secret, and that `load`
- * replaces it.
+ * Checks that an instance that has failed leaves no secret, and that another one does the work of
+ * all who use it.
  */
-async function checkFailure(ctru, load, CtruError, memory) {
+async function checkFailure(ctru, load, CtruError, memoryOf) {
   const throws = (work) => rejects(CtruError, "internal", new Promise((done) => done(work())));
   const set = 653;
-  const { encapsulationKey, decapsulationKey } = ctru.keypair(set);
+  const seed = Uint8Array.from({ length: 64 }, (_, at) => at);
+  const { encapsulationKey, decapsulationKey } = ctru.keypair(set, seed);
   const { ciphertext, sharedSecret } = ctru.encapsulate(set, encapsulationKey);
-  // The module has copied the key when this array, whose length differs each time, stops it.
-  const changing = ciphertext.slice();
-  let length = ciphertext.length;
-  Object.defineProperty(changing, "length", { get: () => length++ });
-  await throws(() => ctru.decapsulate(set, decapsulationKey, changing));
+  const memory = await memoryOf(ctru.simd);
+  // The module calls this function at the end of an operation.
+  const { of } = Array;
+  Array.of = () => {
+    throw new Error("stopped");
+  };
+  await throws(() => ctru.keypair(set, seed));
+  Array.of = of;
   assert(new Uint8Array(memory.buffer).every((byte) => byte === 0), "the memory is overwritten");
-  await throws(() => ctru.keypair(set));
-  await throws(() => ctru.pool({ workers: 1 }));
+  assert((await memoryOf(ctru.simd)) !== memory, "another instance");
+  assert(ctru === (await load({ simd: ctru.simd })), "the same object");
+  assert(same(ctru.decapsulate(set, decapsulationKey, ciphertext), sharedSecret), "it works");
 
-  const next = await load({ simd: ctru.simd });
-  assert(next !== ctru && next === (await load({ simd: ctru.simd })), "another instance");
-  const received = next.decapsulate(set, decapsulationKey, ciphertext);
-  assert(same(received, sharedSecret), "the other instance works");
-  await throws(() => ctru.keypair(set));
+  // Operations at the end of the stack, which stop in many places, until one has enough of it.
+  let failures = 0;
+  let pair;
+  (function descend() {
+    try {
+      descend();
+    } catch {
+      // There is no stack for another call.
+    }
+    if (pair) return;
+    try {
+      pair = ctru.keypair(set, seed);
+    } catch {
+      failures++;
+    }
+  })();
+  assert(failures > 10, `the stack ends within ${failures} places`);
+  assert(same(pair.encapsulationKey, encapsulationKey), "the key after overflows of the stack");
 }

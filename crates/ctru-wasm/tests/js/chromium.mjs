@@ -24,9 +24,10 @@ const STRICT = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
 export async function serveFiles(paths, policy = STRICT) {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url, "http://localhost").pathname;
-    const folder = Object.keys(paths).find((key) => key !== "/" && key.endsWith("/")
-      && path.startsWith(key));
-    const source = paths[path] ?? (folder && new URL(path.slice(folder.length), paths[folder]));
+    const folder = Object.keys(paths).find((key) => paths[key] instanceof URL
+      && key.endsWith("/") && path.startsWith(key));
+    const name = folder && (path.slice(folder.length) || "index.html");
+    const source = folder ? new URL(name, paths[folder]) : paths[path];
     try {
       const body = typeof source === "string" ? source : await readFile(source);
       const type = TYPES[extname(path)] ?? (path === "/" ? "text/html" : "application/json");
@@ -82,8 +83,11 @@ export async function openPage(address) {
       },
     },
   });
-  await call("POST", `/${sessionId}/url`, { url: address });
+  const open = (url) => call("POST", `/${sessionId}/url`, { url });
+  await open(address);
   return {
+    /** Opens another page. */
+    open,
     version: capabilities.browserVersion,
     /** Waits until the title matches, for at most `seconds`, and returns it. */
     async waitForTitle(pattern, seconds) {

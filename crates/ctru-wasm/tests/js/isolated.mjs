@@ -4,7 +4,7 @@
 // built. The file fails where the first byte of an input asks for it.
 
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -44,27 +44,36 @@ const STAND_IN = `
     return rows(count, ${SECRET}, ciphertexts, ${CIPHERTEXT});
   };
   const initSync = () => ({ memory });
+  let refused = 0;
+  const refuseInstances = (count) => (refused = count);
   function __wbg_reset_state() {
+    if (refused-- > 0) throw new RangeError("there is no memory");
     memory = new WebAssembly.Memory({ initial: 1 });
     trapped = false;
   }
   export { sizes, generate, encapsulate, decapsulate, initSync, __wbg_reset_state };
+  export { refuseInstances };
   export default async () => {};
 `;
 
-/** A module of WebAssembly that has nothing in it. */
-const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+/** Returns a module of WebAssembly whose only function has this name, and does nothing. */
+function named(name) {
+  const bytes = [name.length, ...new TextEncoder().encode(name), 0, 0];
+  const [types, functions, code] = [[1, 4, 1, 0x60, 0, 0], [3, 2, 1, 0], [10, 4, 1, 2, 0, 11]];
+  const names = [7, bytes.length + 1, 1, ...bytes];
+  return Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...types, ...functions, ...names, ...code);
+}
 
 const folder = await mkdtemp(join(tmpdir(), "ctru-"));
 try {
   const npm = fileURLToPath(new URL("../../npm/", import.meta.url));
-  for (const name of await readdir(npm)) {
-    if (/\.(js|json)$/.test(name)) await cp(join(npm, name), join(folder, name));
+  await cp(npm, folder, { recursive: true });
+  for (const name of ["simd128", "scalar"]) {
+    await writeFile(join(folder, "ctru", `${name}.js`), STAND_IN);
   }
-  for (const name of ["simd128.js", "scalar.js"]) await writeFile(join(folder, name), STAND_IN);
   const { load, CtruError } = await import(pathToFileURL(join(folder, "index.js")));
-  const glue = await import(pathToFileURL(join(folder, "simd128.js")));
-  const open = () => load({ simd: true, module: EMPTY });
+  const glue = await import(pathToFileURL(join(folder, "ctru", "simd128.js")));
+  const open = () => load({ simd: true, module: named("simd128") });
   /** Checks that work is rejected with an error of the package. */
   const fails = (code, work, message = /./) =>
     assert.rejects(work, (error) => {
@@ -74,8 +83,9 @@ try {
       return true;
     });
 
+  await sourcesOfModules(load, fails);
   await buffersStayWithTheCaller(await open());
-  await longArrays(await open(), fails);
+  await arraysThatPretend(await open(), fails);
   await numbersOfWorkers(await open(), fails);
   await instancesThatFailed(open, glue, fails);
   await workersThatFailed(await open(), fails);
@@ -89,6 +99,28 @@ console.log("the code around the modules: passed");
 /** Returns rows whose bytes are the numbers of the rows, from 1. */
 function numbered(count, size) {
   return Uint8Array.from({ length: count * size }, (_, at) => 1 + Math.floor(at / size));
+}
+
+/** The kind of a module is that of its source, and a source that fails is the caller's own. */
+async function sourcesOfModules(load, fails) {
+  const compiled = new WebAssembly.Module(named("scalar"));
+  const other = new WebAssembly.Module(named("other"));
+  const fine = load({ module: compiled });
+  await fails("load", load({ module: other }), /none of this package/);
+  await fails("load", load({ simd: true, module: compiled }), /with simd: true/);
+  await fails("load", load({ simd: true, module: named("other") }), /with simd: true/);
+  await fails("load", load({ simd: true, module: new Uint8Array(9) }), /cannot be loaded/);
+  const first = load({ simd: true, module: Uint8Array.of(1) });
+  const second = load({ simd: true, module: named("simd128") });
+  await fails("load", first);
+  assert.equal((await second).simd, true);
+  assert.equal((await fine).simd, false);
+  assert.equal(await load({ module: compiled }), await fine);
+  for (const module of ["a string", 3, {}, [], null, new Blob([])]) {
+    await fails("type", load({ module }), /must be a URL, a WebAssembly.Module/);
+  }
+  for (const options of [null, true, "simd128"]) await fails("type", load(options), /an object/);
+  for (const simd of [null, 1, "yes"]) await fails("type", load({ simd }), /a boolean/);
 }
 
 /** A pool neither changes nor takes its arguments, also if these are views of larger memory. */
@@ -150,11 +182,72 @@ function seedsWith(count, row, byte) {
   return seeds;
 }
 
-/** An array that says a length which the module cannot count is refused. */
-async function longArrays(ctru, fails) {
-  const long = Object.defineProperty(numbered(1, PUBLIC), "length", { value: 2 ** 32 });
-  await fails("length", async () => ctru.encapsulate(761, long), /fewer than 2\^32/);
-  await fails("length", async () => ctru.keypair(761, long), /fewer than 2\^32/);
+/** What an array says of itself and runs does not matter, and what is no array is refused. */
+async function arraysThatPretend(ctru, fails) {
+  const forbidden = () => assert.fail("code of the caller runs");
+  class Own extends Uint8Array {
+    static get [Symbol.species]() {
+      return forbidden();
+    }
+    slice = forbidden;
+    subarray = forbidden;
+    set = forbidden;
+    [Symbol.iterator] = forbidden;
+  }
+  const kinds = {
+    "a long array": (bytes) => Object.defineProperty(bytes, "length", { value: 2 ** 32 }),
+    "an array without bytes": (bytes) => Object.defineProperty(bytes, "length", { value: 0 }),
+    "an array with getters": (bytes) => {
+      for (const key of ["length", "buffer", "byteOffset", "byteLength", Symbol.toStringTag]) {
+        Object.defineProperty(bytes, key, { get: forbidden });
+      }
+      return bytes;
+    },
+    "a class of its own": (bytes) => new Own(bytes),
+    "no prototype": (bytes) => Object.setPrototypeOf(bytes, null),
+  };
+  const pool = await ctru.pool({ workers: 2 });
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const batches of [ctru, pool]) {
+      const pairs = await batches.keypairs(761, 3, make(numbered(3, PAIR_SEED)));
+      assert.deepEqual(pairs.decapsulationKeys, numbered(3, PRIVATE), kind);
+      const keys = make(numbered(3, PUBLIC));
+      const sent = await batches.encapsulateBatch(761, keys, 3, make(numbered(3, SEED)));
+      assert.deepEqual(sent.sharedSecrets, numbered(3, SECRET), kind);
+      const secret = make(numbered(3, PRIVATE));
+      const received = await batches.decapsulateBatch(761, secret, make(numbered(3, CIPHERTEXT)));
+      assert.deepEqual(received, numbered(3, SECRET), kind);
+    }
+  }
+  const traps = new Proxy({}, { get: () => forbidden });
+  for (const value of [
+    new Proxy(numbered(1, PUBLIC), traps),
+    Object.create(Uint8Array.prototype),
+    { length: PUBLIC, [Symbol.toStringTag]: "Uint8Array" },
+    new DataView(new ArrayBuffer(PUBLIC)),
+    new Uint8ClampedArray(PUBLIC),
+    new ArrayBuffer(PUBLIC),
+    "key",
+    null,
+  ]) {
+    await fails("type", async () => ctru.encapsulate(761, value), /must be a Uint8Array/);
+    await fails("type", pool.encapsulateBatch(761, value, 1), /must be a Uint8Array/);
+  }
+  const gone = numbered(1, PUBLIC);
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const buffer = new ArrayBuffer(2 * PUBLIC, { maxByteLength: 4 * PUBLIC });
+  const outside = new Uint8Array(buffer, PUBLIC, PUBLIC);
+  buffer.resize(PUBLIC);
+  for (const array of [gone, outside]) {
+    await fails("length", async () => ctru.encapsulate(761, array), /no memory any more/);
+    await fails("length", async () => ctru.keypairs(761, 0, array), /no memory any more/);
+    await fails("length", pool.keypairs(761, 0, array), /no memory any more/);
+  }
+  for (const set of [Symbol("761"), { toString: forbidden }, [761], "761", 761n]) {
+    await fails("set", async () => ctru.keypair(set), /the sets are/);
+  }
+  for (const options of [null, 2]) await fails("type", ctru.pool(options), /an object/);
+  pool.close();
 }
 
 async function numbersOfWorkers(ctru, fails) {
@@ -166,46 +259,40 @@ async function numbersOfWorkers(ctru, fails) {
   pool.close();
 }
 
-/** After a trap, an instance refuses work, its memory is overwritten, and `load` replaces it. */
+/** After a trap, the memory of the instance is overwritten, and another instance does the work. */
 async function instancesThatFailed(open, glue, fails) {
-  const first = await open();
+  const ctru = await open();
   const { memory } = glue.initSync();
   // A refused key is no trap.
-  const refused = async () => first.keypairs(761, 3, seedsWith(3, 1, 0xee));
+  const refused = async () => ctru.keypairs(761, 3, seedsWith(3, 1, 0xee));
   await fails("encapsulation-key", refused, /row 1/);
-  assert.equal(await open(), first);
-  await fails("internal", async () => first.keypair(761, seedsWith(1, 0, 0xff)), /unreachable/);
+  assert.equal(glue.initSync().memory, memory);
+  await fails("internal", async () => ctru.keypair(761, seedsWith(1, 0, 0xff)), /unreachable/);
   assert.ok(new Uint8Array(memory.buffer).every((byte) => byte === 0));
-  const calls = [
-    () => first.keypair(761),
-    () => first.encapsulate(761, numbered(1, PUBLIC)),
-    () => first.decapsulate(761, numbered(1, PRIVATE), numbered(1, CIPHERTEXT)),
-    () => first.keypairs(761, 1),
-    () => first.encapsulateBatch(761, numbered(1, PUBLIC), 1),
-    () => first.decapsulateBatch(761, numbered(1, PRIVATE), numbered(1, CIPHERTEXT)),
-    () => first.pool(),
-  ];
-  for (const call of calls) await fails("internal", async () => call(), /load it again/);
-  const [second, same] = await Promise.all([open(), open()]);
-  assert.ok(second !== first && second === same);
   assert.notEqual(glue.initSync().memory, memory);
-  second.keypair(761);
-  await fails("internal", async () => first.keypair(761), /load it again/);
+  assert.equal(await open(), ctru);
+  ctru.keypair(761);
+
+  // Without memory for another instance, the next operation tries again.
+  glue.refuseInstances(2);
+  const broken = glue.initSync().memory;
+  await fails("internal", async () => ctru.keypair(761, seedsWith(1, 0, 0xff)), /no memory/);
+  assert.ok(new Uint8Array(broken.buffer).every((byte) => byte === 0));
+  await fails("internal", async () => ctru.keypair(761), /no memory/);
+  ctru.keypair(761);
 }
 
-/** After a trap in a worker, the pool is closed. The instance of the caller is not concerned. */
+/** After a trap in a worker, the pool works as before. */
 async function workersThatFailed(ctru, fails) {
   const pool = await ctru.pool({ workers: 3 });
   await fails("encapsulation-key", pool.keypairs(761, 6, seedsWith(6, 5, 0xee)), /row 5/);
-  const others = [pool.keypairs(761, 6, seedsWith(6, 3, 0xff)), pool.keypairs(761, 6)];
-  for (const batch of others) await fails("internal", batch, /unreachable/);
-  await fails("closed", pool.keypairs(761, 1), /unreachable/);
-  ctru.keypair(761);
-  const again = await ctru.pool({ workers: 1 });
-  await again.keypairs(761, 2);
-  await fails("length", again.keypairs(761, 2 ** 32 - 1, undefined), /no memory/);
-  again.close();
-  await fails("closed", again.keypairs(761, 1), /the pool is closed/);
+  const failing = pool.keypairs(761, 6, seedsWith(6, 3, 0xff));
+  const other = pool.keypairs(761, 6);
+  await fails("internal", failing, /unreachable/);
+  assert.equal((await other).decapsulationKeys.length, 6 * PRIVATE);
+  await fails("length", pool.keypairs(761, 2 ** 32 - 1, undefined), /no memory/);
+  pool.close();
+  await fails("closed", pool.keypairs(761, 1), /the pool is closed/);
 }
 
 /** Replaces the workers of browsers by objects of a class during the work. */
@@ -263,7 +350,7 @@ async function sharesThatCannotBeSent(ctru, fails) {
       workers.push(this);
     }
     postMessage(message) {
-      if (message.module) {
+      if (message.compiled) {
         setTimeout(() => this.onmessage({ data: { ready: true } }));
         return;
       }

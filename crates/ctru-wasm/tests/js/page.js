@@ -4,7 +4,7 @@ import { check } from "/checks.js";
 import * as ctru from "/ctru/index.js";
 
 const memoryOf = async (simd) => {
-  const glue = await import(simd ? "/ctru/simd128.js" : "/ctru/scalar.js");
+  const glue = await import(simd ? "/ctru/ctru/simd128.js" : "/ctru/ctru/scalar.js");
   return glue.initSync().memory;
 };
 

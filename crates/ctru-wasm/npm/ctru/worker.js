@@ -1,20 +1,15 @@
 // A worker of a pool. The first message has the compiled module; each other one has an operation,
 // its arguments and a number, and the answer has the results or what was thrown.
 
-import { serve } from "./host.js";
+import { call, instantiate, moduleOf } from "./modules.js";
+import { nodeModule } from "./node.js";
 
-let loading;
-
-async function start({ simd, module }) {
-  const glue = await (simd ? import("./simd128.js") : import("./scalar.js"));
-  await glue.default({ module_or_path: module });
-  return glue;
-}
+let module;
 
 async function handle(message, answer) {
-  if (message.module !== undefined) {
-    loading = start(message);
-    await loading.then(
+  if (message.compiled !== undefined) {
+    module = moduleOf(message.simd);
+    await instantiate(module, message.compiled).then(
       () => answer({ ready: true }),
       (error) => answer({ failed: String(error) }),
     );
@@ -22,7 +17,7 @@ async function handle(message, answer) {
   }
   const { id, operation, operands } = message;
   try {
-    const results = [(await loading)[operation](...operands)].flat();
+    const results = [call(module, operation, operands)].flat();
     answer({ id, results }, results.map((result) => result.buffer));
   } catch (thrown) {
     answer({ id, thrown: Array.isArray(thrown) ? thrown : String(thrown) });
@@ -33,4 +28,11 @@ async function handle(message, answer) {
   }
 }
 
-serve(handle);
+if (typeof globalThis.postMessage === "function") {
+  // Registered at once, because messages may be waiting.
+  globalThis.onmessage = (event) => handle(event.data, globalThis.postMessage.bind(globalThis));
+} else {
+  nodeModule("worker_threads").then(({ parentPort }) => {
+    parentPort.on("message", (data) => handle(data, parentPort.postMessage.bind(parentPort)));
+  });
+}
