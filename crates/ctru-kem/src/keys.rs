@@ -27,6 +27,15 @@ pub struct EncapsulationKey<P: ParameterSet> {
 
 /// A decapsulation key: the packed secret polynomial `f`, the encapsulation key, and the secret `z`
 /// of implicit rejection. Wiped when dropped.
+///
+/// Drop a key to wipe it. The type does not implement [`Zeroize`], because a wiped key that is still
+/// a value could be used: whatever it held then, everybody could compute what it decapsulates.
+///
+/// ```compile_fail
+/// # use ctru_kem::{CtruPrime761, DecapsulationKey};
+/// let mut key = DecapsulationKey::<CtruPrime761>::placeholder();
+/// zeroize::Zeroize::zeroize(&mut key);
+/// ```
 #[repr(transparent)]
 pub struct DecapsulationKey<P: ParameterSet> {
     bytes: DecapsulationKeyBytes<P>,
@@ -212,8 +221,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     }
 
     /// Returns the key with `f = 1`, `h = 0` and `z = 0`, which everybody knows. Engines fill
-    /// slices that the caller has allocated, so the slices must hold keys before. A key that
-    /// [`zeroize`](Zeroize::zeroize) has wiped is the placeholder, too.
+    /// slices that the caller has allocated, so the slices must hold keys before.
     ///
     /// Operations accept the placeholder, but [`from_bytes`](Self::from_bytes) refuses its bytes
     /// and [`check`](Self::check) returns an error.
@@ -266,7 +274,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates the key that `seed` and `z` determine (paper, Algorithm 4). `z` is the secret of
     /// implicit rejection.
     ///
-    /// Both must be uniform and secret, and each must be used for one key only.
+    /// Both must be uniform and secret, and each must be used for one key only: of one parameter set
+    /// and one encoding, because the set is not part of what is hashed. The same seed gives related
+    /// keys for two sets. A [`KeyPairSeed`](crate::KeyPairSeed) is bound to its set.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -390,14 +400,6 @@ impl PartialEq for SharedSecret {
     }
 }
 impl Eq for SharedSecret {}
-
-impl<P: ParameterSet> Zeroize for DecapsulationKey<P> {
-    /// Wipes the key and replaces it by the [placeholder](DecapsulationKey::placeholder), because
-    /// zeros are not a well-formed key.
-    fn zeroize(&mut self) {
-        *self = Self::placeholder();
-    }
-}
 
 impl<P: ParameterSet> Drop for DecapsulationKey<P> {
     fn drop(&mut self) {
