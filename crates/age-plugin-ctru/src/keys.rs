@@ -1,8 +1,10 @@
 //! Recipients and identities, and the stanzas that carry file keys to them.
 //!
 //! A recipient is the byte of its set and an encapsulation key; an identity is the byte of its set
-//! and a decapsulation key. The body of a stanza is a ciphertext, then the file key, encrypted with
-//! ChaCha20-Poly1305 under a key that HKDF-SHA256 derives from the shared secret.
+//! and a decapsulation key, 32 bytes. The body of a stanza is a ciphertext, then the file key,
+//! encrypted with ChaCha20-Poly1305 under a key that HKDF-SHA256 derives from the shared secret.
+
+use std::sync::OnceLock;
 
 use age_core::format::{FILE_KEY_BYTES, FileKey, Stanza};
 use age_core::primitives::{aead_decrypt, aead_encrypt, hkdf};
@@ -10,7 +12,8 @@ use age_core::secrecy::ExposeSecret;
 use clap::ValueEnum;
 use ctru_hybrid::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    InvalidEncapsulationKey, InvalidLength, ParameterSet, SharedSecret, X25519CtruPrime,
+    InvalidEncapsulationKey, InvalidSeed, ParameterSet, SharedSecret, WrongAnswer, X25519CtruPrime,
+    known_answer_test,
 };
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -56,6 +59,16 @@ macro_rules! with_set {
     };
 }
 
+/// Tests this machine with known answers before the first use of a set.
+///
+/// # Errors
+/// [`WrongAnswer`] if it computes wrongly.
+fn known_answers(set: Set) -> Result<(), WrongAnswer> {
+    static RESULTS: [OnceLock<Result<(), WrongAnswer>>; Set::ALL.len()] =
+        [const { OnceLock::new() }; Set::ALL.len()];
+    *RESULTS[set as usize - 1].get_or_init(|| with_set!(set, known_answer_test()))
+}
+
 /// The reason why bytes are no recipient, no identity or no stanza.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum Invalid {
@@ -67,7 +80,10 @@ pub(crate) enum Invalid {
     Recipient(#[from] InvalidEncapsulationKey),
     /// The number of bytes after that of the set is wrong.
     #[error("no private key: {0}")]
-    Identity(#[from] InvalidLength),
+    Identity(#[from] InvalidSeed),
+    /// This machine computes wrongly.
+    #[error(transparent)]
+    Machine(#[from] WrongAnswer),
     /// The body of the stanza has another length than those of its set.
     #[error("the body of the stanza has to have {expected} bytes, it has {actual}")]
     Body { expected: usize, actual: usize },
@@ -89,10 +105,11 @@ pub(crate) struct Identity {
     key: Zeroizing<Vec<u8>>,
 }
 
-/// Splits the byte of a set from a key.
+/// Splits the byte of a set from a key, and tests this machine for the set.
 fn split(bytes: &[u8]) -> Result<(Set, &[u8]), Invalid> {
     let (first, key) = bytes.split_first().ok_or(Invalid::Set)?;
     let set = Set::ALL.into_iter().find(|set| *set as u8 == *first).ok_or(Invalid::Set)?;
+    known_answers(set)?;
     Ok((set, key))
 }
 
@@ -144,15 +161,22 @@ impl Recipient {
 }
 
 impl Identity {
-    /// Generates an identity with the operating system's randomness.
+    /// Generates an identity with the operating system's randomness, and tests that it decapsulates
+    /// what its recipient encapsulates.
     ///
     /// # Errors
-    /// A text if there is none.
+    /// A text if there is no randomness, or if this machine computes wrongly.
     pub(crate) fn generate(set: Set) -> Result<Self, String> {
         fn generate<P: ParameterSet>() -> Result<Zeroizing<Vec<u8>>, String> {
             let key = DecapsulationKey::<P>::try_generate().map_err(|error| error.to_string())?;
+            let sent = key.encapsulation_key().try_encapsulate();
+            let (ciphertext, secret) = sent.map_err(|error| error.to_string())?;
+            if key.decapsulate(&ciphertext) != secret {
+                return Err("the pairwise test of the new key failed".into());
+            }
             Ok(Zeroizing::new(key.as_ref().to_vec()))
         }
+        known_answers(set).map_err(|error| error.to_string())?;
         Ok(Self { set, key: with_set!(set, generate())? })
     }
 
@@ -161,7 +185,7 @@ impl Identity {
     /// # Errors
     /// [`Invalid`] if there is no such set, or the key has a wrong length.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Invalid> {
-        fn check<P: ParameterSet>(key: &[u8]) -> Result<(), InvalidLength> {
+        fn check<P: ParameterSet>(key: &[u8]) -> Result<(), InvalidSeed> {
             DecapsulationKey::<P>::from_bytes(key).map(drop)
         }
         let (set, key) = split(bytes)?;
@@ -196,9 +220,10 @@ impl Identity {
         fn decapsulate<P: ParameterSet>(
             key: &[u8],
             ciphertext: &[u8],
-        ) -> Result<SharedSecret, Invalid> {
+        ) -> Result<SharedSecret, InvalidSeed> {
             let key = DecapsulationKey::<P>::from_bytes(key)?;
-            Ok(key.decapsulate(&Ciphertext::from_bytes(ciphertext)?))
+            let ciphertext = Ciphertext::from_bytes(ciphertext).expect("the length is right");
+            Ok(key.decapsulate(&ciphertext))
         }
         if stanza.tag != STANZA {
             return Ok(None);
@@ -299,6 +324,9 @@ mod tests {
         let short = Recipient::from_bytes(&recipient[..recipient.len() - 1]);
         assert!(matches!(short, Err(Invalid::Recipient(_))));
         let bytes = identity.to_bytes();
-        assert!(matches!(Identity::from_bytes(&bytes[..96]), Err(Invalid::Identity(_))));
+        assert!(matches!(Identity::from_bytes(&bytes[..32]), Err(Invalid::Identity(_))));
+        // An identity from before keys were bound to a set.
+        let Err(old) = Identity::from_bytes(&[2; 97]) else { panic!("an old identity is read") };
+        assert!(old.to_string().contains("before 2026-11"), "{old}");
     }
 }

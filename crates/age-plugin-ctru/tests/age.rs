@@ -103,7 +103,7 @@ fn identities_and_recipients_have_their_form() {
         assert_eq!((&prefix[..], bytes[0], bytes.len()), ("age1ctru", number, 1 + length));
         assert!(identity.identity().starts_with("AGE-PLUGIN-CTRU-1"));
         let (prefix, bytes) = decode(&identity.identity().to_lowercase());
-        assert_eq!((&prefix[..], bytes[0], bytes.len()), ("age-plugin-ctru-", number, 97));
+        assert_eq!((&prefix[..], bytes[0], bytes.len()), ("age-plugin-ctru-", number, 33));
         assert_ne!(Identity::new(set).text, identity.text);
     }
 }
@@ -232,6 +232,18 @@ fn wrong_identities_and_damaged_files_fail() {
     let zeros = bech32::encode("age1ctru", zeros, Variant::Bech32).unwrap();
     let message = folder.fail(&["encrypt", "plain", "again", &zeros]);
     assert!(message.contains("the polynomial is zero"), "{message}");
+}
+
+#[test]
+fn identities_that_are_not_bound_to_a_set_are_refused() {
+    let folder = Folder::new();
+    let identity = Identity::new("761");
+    folder.write("plain", "for nobody");
+    folder.succeed(&["encrypt", "plain", "file", identity.recipient()]);
+    let old = [&[2][..], &[7; 96]].concat().to_base32();
+    let old = bech32::encode("age-plugin-ctru-", old, Variant::Bech32).unwrap().to_uppercase();
+    let message = folder.fail(&["decrypt", "file", "again", &old]);
+    assert!(message.contains("before 2026-11") && message.contains("make a new key"), "{message}");
 }
 
 /// The programs that other people encrypt files with.

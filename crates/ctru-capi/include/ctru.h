@@ -47,14 +47,17 @@
 // Bytes of a shared secret.
 #define CTRU_SHARED_SECRET_BYTES 32
 
-// Bytes from which a key pair of CTRU-Prime is derived.
+// Bytes of a seed of a key pair of CTRU-Prime.
+#define CTRU_SEED_BYTES 32
+
+// Bytes of the coins of a key pair of CTRU-Prime: the seed of the polynomials, then `z`.
 #define CTRU_KEYPAIR_COINS 64
 
 // Bytes from which an encapsulation of CTRU-Prime is derived.
 #define CTRU_ENCAPS_COINS 32
 
 // Bytes from which a key pair of CTRU-Prime with X25519 is derived.
-#define CTRU_X25519_KEYPAIR_COINS 96
+#define CTRU_X25519_KEYPAIR_COINS 32
 
 // Bytes from which an encapsulation of CTRU-Prime with X25519 is derived.
 #define CTRU_X25519_ENCAPS_COINS 64
@@ -90,7 +93,7 @@
 #define CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES 1026
 
 // Bytes of a secret key of CTRU-Prime-653 with X25519.
-#define CTRU_PRIME_653_X25519_SECRET_KEY_BYTES 96
+#define CTRU_PRIME_653_X25519_SECRET_KEY_BYTES 32
 
 // Bytes of a ciphertext of CTRU-Prime-653 with X25519.
 #define CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES 930
@@ -99,7 +102,7 @@
 #define CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES 1190
 
 // Bytes of a secret key of CTRU-Prime-761 with X25519.
-#define CTRU_PRIME_761_X25519_SECRET_KEY_BYTES 96
+#define CTRU_PRIME_761_X25519_SECRET_KEY_BYTES 32
 
 // Bytes of a ciphertext of CTRU-Prime-761 with X25519.
 #define CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES 984
@@ -108,7 +111,7 @@
 #define CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES 2099
 
 // Bytes of a secret key of CTRU-Prime-1277 with X25519.
-#define CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES 96
+#define CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES 32
 
 // Bytes of a ciphertext of CTRU-Prime-1277 with X25519.
 #define CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES 1629
@@ -153,7 +156,7 @@ int ctru_engine_keypair(const struct ctru_engine *engine,
                         size_t sk_bytes);
 
 // Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
-// 653, 761 or 1277.
+// 653, 761 or 1277. With another set, the same coins give related key pairs.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -234,7 +237,7 @@ int ctru_prime_653_keypair(uint8_t *pk, uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-653 that
 // `coins` determine: 64 secret, uniform bytes, which
-// must be used once.
+// must be used once. With another set they give a related key pair.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -273,7 +276,7 @@ int ctru_prime_761_keypair(uint8_t *pk, uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-761 that
 // `coins` determine: 64 secret, uniform bytes, which
-// must be used once.
+// must be used once. With another set they give a related key pair.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -312,7 +315,7 @@ int ctru_prime_1277_keypair(uint8_t *pk, uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-1277 that
 // `coins` determine: 64 secret, uniform bytes, which
-// must be used once.
+// must be used once. With another set they give a related key pair.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -353,8 +356,8 @@ int ctru_prime_1277_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
 int ctru_prime_653_x25519_keypair(uint8_t *pk, uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-653 with X25519 that
-// `coins` determine: 96 secret, uniform bytes, which
-// must be used once.
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the secret key.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -395,8 +398,8 @@ int ctru_prime_653_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *
 int ctru_prime_761_x25519_keypair(uint8_t *pk, uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-761 with X25519 that
-// `coins` determine: 96 secret, uniform bytes, which
-// must be used once.
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the secret key.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -437,8 +440,8 @@ int ctru_prime_761_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *
 int ctru_prime_1277_x25519_keypair(uint8_t *pk, uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-1277 with X25519 that
-// `coins` determine: 96 secret, uniform bytes, which
-// must be used once.
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the secret key.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -471,6 +474,33 @@ int ctru_prime_1277_x25519_encaps_derand(uint8_t *ct,
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_prime_1277_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates the key pair of CTRU-Prime-653 that `seed`
+// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
+// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the seed.
+int ctru_prime_653_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
+
+// Generates the key pair of CTRU-Prime-761 that `seed`
+// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
+// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the seed.
+int ctru_prime_761_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
+
+// Generates the key pair of CTRU-Prime-1277 that `seed`
+// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
+// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the seed.
+int ctru_prime_1277_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
 
 #ifdef __cplusplus
 }  // extern "C"

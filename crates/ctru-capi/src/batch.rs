@@ -345,7 +345,7 @@ pub unsafe extern "C" fn ctru_engine_keypair(
 }
 
 /// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
-/// 653, 761 or 1277.
+/// 653, 761 or 1277. With another set, the same coins give related key pairs.
 ///
 /// # Safety
 /// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many

@@ -1,13 +1,13 @@
 //! Single operations, five functions for each parameter set: of CTRU-Prime, and of CTRU-Prime with
-//! X25519.
+//! X25519. CTRU-Prime alone has a sixth.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
 
 use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES, X25519CtruPrime};
 use ctru_kem::{
-    CtruPrime653, CtruPrime761, CtruPrime1277, InvalidLength, KEY_PAIR_SEED_BYTES, KeyPairSeed,
-    SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+    CtruPrime653, CtruPrime761, CtruPrime1277, KEY_PAIR_SEED_BYTES, KeyPairSeed, SEED_BYTES,
+    SHARED_SECRET_BYTES, SharedSecret,
 };
 
 use crate::code::{
@@ -68,28 +68,30 @@ unsafe fn decaps<const STACK: usize>(
     })
 }
 
-/// Returns the key of CTRU-Prime that coins determine.
+/// Returns the key of CTRU-Prime that coins determine: the seed of the polynomials, then `z`.
 fn ctru_key<P: ctru_kem::ParameterSet>(
     coins: &[u8],
-) -> Result<ctru_kem::DecapsulationKey<P>, InvalidLength> {
-    Ok(KeyPairSeed::from_bytes(coins)?.decapsulation_key())
+) -> Result<ctru_kem::DecapsulationKey<P>, c_int> {
+    let [seed, z] = coins.as_chunks().0 else { return Err(CTRU_ERROR_INTERNAL) };
+    Ok(ctru_kem::DecapsulationKey::generate_deterministic(seed, z))
 }
 
-/// Returns the key of CTRU-Prime with X25519 that coins determine.
+/// Returns the key of CTRU-Prime with X25519 that coins determine. They are the secret key.
 fn hybrid_key<P: ctru_hybrid::ParameterSet>(
     coins: &[u8],
-) -> Result<ctru_hybrid::DecapsulationKey<P>, InvalidLength> {
-    ctru_hybrid::DecapsulationKey::from_bytes(coins)
+) -> Result<ctru_hybrid::DecapsulationKey<P>, c_int> {
+    ctru_hybrid::DecapsulationKey::from_bytes(coins).map_err(|_| CTRU_ERROR_INTERNAL)
 }
 
 /// Defines the constants and functions of a parameter set.
 ///
-/// `$keys` is the crate of the keys. The numbers are the bytes of a public key, a secret key, a
-/// ciphertext, the coins of a key pair and those of an encapsulation. `$stack` is at least the
-/// number of KiB of the stack that a function uses before it wipes them.
+/// `$keys` is the crate of the keys. `$coins` says what the coins of a key pair are. The numbers
+/// are the bytes of a public key, a secret key, a ciphertext, the coins of a key pair and those of
+/// an encapsulation. `$stack` is at least the number of KiB of the stack that a function uses
+/// before it wipes them.
 macro_rules! set {
     (
-        $keys:ident, $key:ident, $set:ty, $name:literal, $stack:literal,
+        $keys:ident, $key:ident, $set:ty, $name:literal, $coins:literal, $stack:literal,
         [$pk:literal, $sk:literal, $ct:literal, $keypair_coins:literal, $encaps_coins:literal],
         $pk_bytes:ident, $sk_bytes:ident, $ct_bytes:ident,
         $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
@@ -123,7 +125,7 @@ macro_rules! set {
 
         #[doc = concat!(" Generates the key pair of ", $name, " that")]
         #[doc = concat!(" `coins` determine: ", $keypair_coins, " secret, uniform bytes, which")]
-        /// must be used once.
+        #[doc = concat!(" must be used once. ", $coins)]
         ///
         /// # Safety
         /// Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -138,7 +140,7 @@ macro_rules! set {
                 // SAFETY: the caller promises this of the pointer. The slice ends with this
                 // closure, before anything is written.
                 let coins = unsafe { input(coins, $keypair_coins) }?;
-                let key = $key::<$set>(coins).map_err(|_| CTRU_ERROR_INTERNAL)?;
+                let key = $key::<$set>(coins)?;
                 Ok((key.encapsulation_key(), key))
             };
             // SAFETY: the caller promises the same.
@@ -213,19 +215,53 @@ macro_rules! set {
     };
 }
 
+/// Defines the function that generates a key pair of CTRU-Prime from a seed. `$stack` is as in
+/// [`set`].
+macro_rules! from_seed {
+    ($set:ty, $name:literal, $stack:literal, $keypair_from_seed:ident) => {
+        #[doc = concat!(" Generates the key pair of ", $name, " that `seed`")]
+        /// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
+        /// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+        ///
+        /// # Safety
+        /// Pointers that are not null point to as many writable bytes as each key has, and to the
+        /// readable bytes of the seed.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $keypair_from_seed(
+            pk: *mut u8,
+            sk: *mut u8,
+            seed: *const u8,
+        ) -> c_int {
+            let generate = || {
+                // SAFETY: the caller promises this of the pointer. The slice ends with this
+                // closure, before anything is written.
+                let seed = unsafe { input(seed, CTRU_SEED_BYTES) }?;
+                let seed = KeyPairSeed::<$set>::from_bytes(seed);
+                let key = seed.map_err(|_| CTRU_ERROR_INTERNAL)?.decapsulation_key();
+                Ok((key.encapsulation_key(), key))
+            };
+            // SAFETY: the caller promises the same.
+            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
+        }
+    };
+}
+
 /// Bytes of a shared secret.
 pub const CTRU_SHARED_SECRET_BYTES: usize = 32;
-/// Bytes from which a key pair of CTRU-Prime is derived.
+/// Bytes of a seed of a key pair of CTRU-Prime.
+pub const CTRU_SEED_BYTES: usize = 32;
+/// Bytes of the coins of a key pair of CTRU-Prime: the seed of the polynomials, then `z`.
 pub const CTRU_KEYPAIR_COINS: usize = 64;
 /// Bytes from which an encapsulation of CTRU-Prime is derived.
 pub const CTRU_ENCAPS_COINS: usize = 32;
 /// Bytes from which a key pair of CTRU-Prime with X25519 is derived.
-pub const CTRU_X25519_KEYPAIR_COINS: usize = 96;
+pub const CTRU_X25519_KEYPAIR_COINS: usize = 32;
 /// Bytes from which an encapsulation of CTRU-Prime with X25519 is derived.
 pub const CTRU_X25519_ENCAPS_COINS: usize = 64;
 
 const _: () = assert!(
     CTRU_SHARED_SECRET_BYTES == SHARED_SECRET_BYTES
+        && CTRU_SEED_BYTES == SEED_BYTES
         && CTRU_KEYPAIR_COINS == KEY_PAIR_SEED_BYTES
         && CTRU_ENCAPS_COINS == SEED_BYTES
         && CTRU_X25519_KEYPAIR_COINS == DECAPSULATION_KEY_BYTES
@@ -237,6 +273,7 @@ set!(
     ctru_key,
     CtruPrime653,
     "CTRU-Prime-653",
+    "With another set they give a related key pair.",
     64,
     [994, 1353, 898, 64, 32],
     CTRU_PRIME_653_PUBLIC_KEY_BYTES,
@@ -253,6 +290,7 @@ set!(
     ctru_key,
     CtruPrime761,
     "CTRU-Prime-761",
+    "With another set they give a related key pair.",
     72,
     [1158, 1571, 952, 64, 32],
     CTRU_PRIME_761_PUBLIC_KEY_BYTES,
@@ -269,6 +307,7 @@ set!(
     ctru_key,
     CtruPrime1277,
     "CTRU-Prime-1277",
+    "With another set they give a related key pair.",
     112,
     [2067, 2738, 1597, 64, 32],
     CTRU_PRIME_1277_PUBLIC_KEY_BYTES,
@@ -285,8 +324,9 @@ set!(
     hybrid_key,
     X25519CtruPrime<CtruPrime653>,
     "CTRU-Prime-653 with X25519",
+    "They are the secret key.",
     72,
-    [1026, 96, 930, 96, 64],
+    [1026, 32, 930, 32, 64],
     CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES,
     CTRU_PRIME_653_X25519_SECRET_KEY_BYTES,
     CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES,
@@ -301,8 +341,9 @@ set!(
     hybrid_key,
     X25519CtruPrime<CtruPrime761>,
     "CTRU-Prime-761 with X25519",
+    "They are the secret key.",
     80,
-    [1190, 96, 984, 96, 64],
+    [1190, 32, 984, 32, 64],
     CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES,
     CTRU_PRIME_761_X25519_SECRET_KEY_BYTES,
     CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES,
@@ -317,8 +358,9 @@ set!(
     hybrid_key,
     X25519CtruPrime<CtruPrime1277>,
     "CTRU-Prime-1277 with X25519",
+    "They are the secret key.",
     128,
-    [2099, 96, 1629, 96, 64],
+    [2099, 32, 1629, 32, 64],
     CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES,
     CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES,
     CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES,
@@ -328,3 +370,7 @@ set!(
     ctru_prime_1277_x25519_encaps_derand,
     ctru_prime_1277_x25519_decaps
 );
+
+from_seed!(CtruPrime653, "CTRU-Prime-653", 64, ctru_prime_653_keypair_from_seed);
+from_seed!(CtruPrime761, "CTRU-Prime-761", 72, ctru_prime_761_keypair_from_seed);
+from_seed!(CtruPrime1277, "CTRU-Prime-1277", 112, ctru_prime_1277_keypair_from_seed);

@@ -17,17 +17,20 @@ use ctru_tests::vectors::Hybrid;
 struct Functions {
     set: c_int,
     keypair: unsafe extern "C" fn(*mut u8, *mut u8) -> c_int,
-    keypair_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
+    keypair_derand: Derand,
     encaps: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
     encaps_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8, *const u8) -> c_int,
     decaps: unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int,
 }
 
-fn check<P: ParameterSet>(functions: &Functions) {
+/// A function that makes a key pair from bytes.
+type Derand = unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int;
+
+fn check<P: ParameterSet>(from_seed: Derand, functions: &Functions) {
     let coins: Vec<u8> = (1..=64).collect();
-    let key: DecapsulationKey<P> = KeyPairSeed::from_bytes(&coins).unwrap().decapsulation_key();
+    let [seed, z] = coins.as_chunks().0 else { panic!("coins have two parts") };
+    let key = DecapsulationKey::<P>::generate_deterministic(seed, z);
     let public = key.encapsulation_key();
-    let seed = coins.first_chunk().unwrap();
     let (sent, secret) = public.encapsulate_deterministic(seed);
     let mut tampered = sent.as_ref().to_vec();
     tampered[0] ^= 1;
@@ -61,6 +64,11 @@ fn check<P: ParameterSet>(functions: &Functions) {
         assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), CTRU_OK);
         assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_OK);
         assert_eq!(first, second);
+        assert_eq!(from_seed(pk.as_mut_ptr(), sk.as_mut_ptr(), coins.as_ptr()), CTRU_OK);
+        let key = KeyPairSeed::<P>::from_bytes(seed).unwrap().decapsulation_key();
+        assert_eq!((&pk[..], &sk[..]), (key.encapsulation_key().as_ref(), key.as_ref()));
+        let null = ptr::null();
+        assert_eq!(from_seed(pk.as_mut_ptr(), sk.as_mut_ptr(), null), CTRU_ERROR_NULL);
         pk.fill(0);
         assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), CTRU_ERROR_PUBLIC_KEY);
         sk.fill(0xff);
@@ -72,7 +80,7 @@ fn check<P: ParameterSet>(functions: &Functions) {
 /// Compares the functions of CTRU-Prime with X25519 with the vectors of a set.
 fn check_hybrid(n: usize, functions: &Functions) {
     let mut pk = [0; 2099];
-    let mut sk = [0; 96];
+    let mut sk = [0; 32];
     let mut ct = [0; 1629];
     let mut ss = [[0; 32]; 2];
     let [first, second] = ss.each_mut();
@@ -151,9 +159,8 @@ fn batches<P: ParameterSet>(functions: &Functions) {
             );
             assert_eq!((received, &ss), (CTRU_OK, &again));
         }
-        for (i, seed) in coins.chunks_exact(64).enumerate() {
-            let key: DecapsulationKey<P> =
-                KeyPairSeed::from_bytes(seed).unwrap().decapsulation_key();
+        for (i, [seed, z]) in coins.as_chunks().0.as_chunks().0.iter().enumerate() {
+            let key = DecapsulationKey::<P>::generate_deterministic(seed, z);
             assert!(sk.chunks_exact(P::DECAPSULATION_KEY_BYTES).nth(i) == Some(key.as_ref()));
             let (sent, secret) = key
                 .encapsulation_key()
@@ -168,38 +175,47 @@ fn batches<P: ParameterSet>(functions: &Functions) {
 
 #[test]
 fn n653() {
-    check::<CtruPrime653>(&Functions {
-        set: 653,
-        keypair: ctru_prime_653_keypair,
-        keypair_derand: ctru_prime_653_keypair_derand,
-        encaps: ctru_prime_653_encaps,
-        encaps_derand: ctru_prime_653_encaps_derand,
-        decaps: ctru_prime_653_decaps,
-    });
+    check::<CtruPrime653>(
+        ctru_prime_653_keypair_from_seed,
+        &Functions {
+            set: 653,
+            keypair: ctru_prime_653_keypair,
+            keypair_derand: ctru_prime_653_keypair_derand,
+            encaps: ctru_prime_653_encaps,
+            encaps_derand: ctru_prime_653_encaps_derand,
+            decaps: ctru_prime_653_decaps,
+        },
+    );
 }
 
 #[test]
 fn n761() {
-    check::<CtruPrime761>(&Functions {
-        set: 761,
-        keypair: ctru_prime_761_keypair,
-        keypair_derand: ctru_prime_761_keypair_derand,
-        encaps: ctru_prime_761_encaps,
-        encaps_derand: ctru_prime_761_encaps_derand,
-        decaps: ctru_prime_761_decaps,
-    });
+    check::<CtruPrime761>(
+        ctru_prime_761_keypair_from_seed,
+        &Functions {
+            set: 761,
+            keypair: ctru_prime_761_keypair,
+            keypair_derand: ctru_prime_761_keypair_derand,
+            encaps: ctru_prime_761_encaps,
+            encaps_derand: ctru_prime_761_encaps_derand,
+            decaps: ctru_prime_761_decaps,
+        },
+    );
 }
 
 #[test]
 fn n1277() {
-    check::<CtruPrime1277>(&Functions {
-        set: 1277,
-        keypair: ctru_prime_1277_keypair,
-        keypair_derand: ctru_prime_1277_keypair_derand,
-        encaps: ctru_prime_1277_encaps,
-        encaps_derand: ctru_prime_1277_encaps_derand,
-        decaps: ctru_prime_1277_decaps,
-    });
+    check::<CtruPrime1277>(
+        ctru_prime_1277_keypair_from_seed,
+        &Functions {
+            set: 1277,
+            keypair: ctru_prime_1277_keypair,
+            keypair_derand: ctru_prime_1277_keypair_derand,
+            encaps: ctru_prime_1277_encaps,
+            encaps_derand: ctru_prime_1277_encaps_derand,
+            decaps: ctru_prime_1277_decaps,
+        },
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ struct Functions {
 
 fn check(functions: &Functions) {
     let [mut pk, mut sk, mut ct] = functions.bytes.map(|bytes| vec![0; bytes]);
-    let (mut ss, coins) = ([0; 32], coins(96));
+    let (mut ss, coins) = ([0; 32], coins(64));
     let (pk_at, sk_at, ct_at) = (pk.as_mut_ptr(), sk.as_mut_ptr(), ct.as_mut_ptr());
     let (ss_at, from) = (ss.as_mut_ptr(), coins.as_ptr());
     let Functions { keypair, keypair_derand, encaps, encaps_derand, decaps, .. } = *functions;

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use ctru_kem::pkcs8;
-use ctru_kem::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+use ctru_kem::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
 use pem_rfc7468::LineEnding;
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -108,6 +108,9 @@ pub(crate) enum Problem {
     /// The bytes are not a valid private key.
     #[error("not a valid private key: {0}")]
     PrivateKey(#[from] InvalidDecapsulationKey),
+    /// The seed in a file of PKCS#8 is not that of a private key.
+    #[error("not a valid private key: {0}")]
+    Seed(#[from] InvalidSeed),
     /// The bytes are not a ciphertext.
     #[error("not a ciphertext: {0}")]
     Ciphertext(#[from] InvalidLength),

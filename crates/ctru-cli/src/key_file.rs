@@ -7,9 +7,10 @@ use ctru_kem::pkcs8::der::asn1::AnyRef;
 use ctru_kem::pkcs8::der::{Decode, Tag, Tagged};
 use ctru_kem::pkcs8::spki::{self, SubjectPublicKeyInfoRef};
 use ctru_kem::pkcs8::{self, ObjectIdentifier, PrivateKeyInfoRef};
-use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed, ParameterSet};
+use ctru_kem::{InvalidSeed, KeyPairSeed, ParameterSet};
 use zeroize::Zeroizing;
 
+use crate::format::Problem;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 
 fn identifier(set: Set) -> ObjectIdentifier {
@@ -46,33 +47,35 @@ pub(crate) fn encode_public(set: Set, key: &[u8]) -> Zeroizing<Vec<u8>> {
 /// Returns the selection and the bytes of the private key in a PKCS#8 document.
 ///
 /// # Errors
-/// [`pkcs8::Error`] if it is not the private key of a parameter set.
-pub(crate) fn decode_private(der: &[u8]) -> Result<(Selection, Zeroizing<Vec<u8>>), pkcs8::Error> {
-    let selection = selection(PrivateKeyInfoRef::try_from(der)?.algorithm.oid)?;
+/// [`Problem`] if it is not the private key of a parameter set.
+pub(crate) fn decode_private(der: &[u8]) -> Result<(Selection, Zeroizing<Vec<u8>>), Problem> {
+    let info = PrivateKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
+    let selection = selection(info.algorithm.oid)?;
     let seed = decode_seed(identifier(selection.set), der)?;
-    Ok((selection, selection.accept(Expand { seed })))
+    Ok((selection, selection.accept(Expand { seed })?))
 }
 
 /// Returns the selection and the bytes of the public key in a SubjectPublicKeyInfo.
 ///
 /// # Errors
-/// [`pkcs8::Error`] if it is not the public key of a parameter set.
-pub(crate) fn decode_public(der: &[u8]) -> Result<(Selection, Zeroizing<Vec<u8>>), pkcs8::Error> {
-    let selection = selection(SubjectPublicKeyInfoRef::try_from(der)?.algorithm.oid)?;
-    let key = decode_public_key(identifier(selection.set), der)?;
+/// [`Problem`] if it is not the public key of a parameter set.
+pub(crate) fn decode_public(der: &[u8]) -> Result<(Selection, Zeroizing<Vec<u8>>), Problem> {
+    let info = SubjectPublicKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
+    let selection = selection(info.algorithm.oid)?;
+    let key = decode_public_key(identifier(selection.set), der).map_err(pkcs8::Error::from)?;
     Ok((selection, Zeroizing::new(key.to_vec())))
 }
 
 /// Generates the private key of a seed.
 struct Expand<'a> {
-    seed: &'a [u8; KEY_PAIR_SEED_BYTES],
+    seed: &'a [u8],
 }
 
 impl Visitor for Expand<'_> {
-    type Output = Zeroizing<Vec<u8>>;
+    type Output = Result<Zeroizing<Vec<u8>>, InvalidSeed>;
 
     fn visit<P: ParameterSet>(self) -> Self::Output {
-        let seed = KeyPairSeed::<P>::from_bytes(self.seed).expect("the length is right");
-        Zeroizing::new(seed.decapsulation_key().as_ref().to_vec())
+        let seed = KeyPairSeed::<P>::from_bytes(self.seed)?;
+        Ok(Zeroizing::new(seed.decapsulation_key().as_ref().to_vec()))
     }
 }

@@ -15,7 +15,8 @@ use crate::selection::{Encoding, Selection, Set, Visitor};
 ///
 /// The private key goes to the file that --out names. On Unix, only its owner may read it; on other
 /// systems, the folder decides who may. The public key goes to the same name with .pub appended.
-/// Either both files are written or neither.
+/// Either both files are written or neither, and only after a test that the private key
+/// decapsulates what the public key encapsulates.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Parameter set
@@ -33,10 +34,6 @@ pub(crate) struct Args {
     /// Write bare bytes, or DER with --format pkcs8, not PEM
     #[arg(long)]
     raw: bool,
-    /// Test that the private key decapsulates what the public key encapsulates, before both are
-    /// written
-    #[arg(long)]
-    check: bool,
     /// Replace files that exist
     #[arg(long)]
     force: bool,
@@ -47,7 +44,7 @@ pub(crate) struct Args {
 enum Format {
     /// The form of this program
     Native,
-    /// PKCS#8 and SubjectPublicKeyInfo; the private key is a seed of 64 bytes. The object
+    /// PKCS#8 and SubjectPublicKeyInfo; the private key is a seed of 32 bytes. The object
     /// identifiers are placeholders, so no other program knows these keys
     Pkcs8,
 }
@@ -97,14 +94,12 @@ impl Visitor for Generate<'_> {
     fn visit<P: ParameterSet>(self) -> Self::Output {
         let pair = KeyPairSeed::<P>::try_generate()?;
         let key = pair.decapsulation_key();
-        if self.args.check {
-            let mut seed = Zeroizing::new([0; SEED_BYTES]);
-            getrandom::fill(&mut *seed)?;
-            key.pairwise_test(&seed).map_err(|error| Error::Contents {
-                file: self.args.out.to_string(),
-                problem: error.into(),
-            })?;
-        }
+        let mut seed = Zeroizing::new([0; SEED_BYTES]);
+        getrandom::fill(&mut *seed)?;
+        key.pairwise_test(&seed).map_err(|error| Error::Contents {
+            file: self.args.out.to_string(),
+            problem: error.into(),
+        })?;
         let public = key.encapsulation_key();
         Ok([pair.as_ref(), key.as_ref(), public.as_ref()]
             .map(|bytes| Zeroizing::new(bytes.to_vec())))

@@ -46,6 +46,6 @@ impl<P: ParameterSet + AssociatedOid> EncodePrivateKey for DecapsulationKey<P> {
 
 impl<P: ParameterSet + AssociatedOid> DecodePrivateKey for DecapsulationKey<P> {
     fn from_pkcs8_der(der: &[u8]) -> pkcs8::Result<Self> {
-        Ok(Self::generate_deterministic(decode_seed(P::OID, der)?))
+        Ok(Self::from_bytes(decode_seed(P::OID, der)?)?)
     }
 }

@@ -3,9 +3,11 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use ctru_kem::{InvalidEncapsulationKey, InvalidLength, SEED_BYTES, SharedSecret};
+use ctru_kem::{InvalidEncapsulationKey, InvalidLength, InvalidSeed, SEED_BYTES, SharedSecret};
 use ctru_math::array::Array;
 use rand_core::{CryptoRng, TryCryptoRng};
+use shake::digest::{ExtendableOutputReset, Update};
+use shake::{Shake256, XofReader};
 use subtle::{Choice, ConstantTimeEq};
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
@@ -24,14 +26,16 @@ pub struct EncapsulationKey<P: ParameterSet> {
     ctru: ctru_kem::EncapsulationKey<P::Ctru>,
 }
 
-/// A decapsulation key: 96 bytes, from which both private keys come, and what is computed from
+/// A decapsulation key: 32 bytes, from which both private keys come, and what is computed from
 /// them. Wiped when dropped.
 ///
-/// The 96 bytes are the seed and `z` of CTRU-Prime and the private key of X25519, 32 bytes each.
+/// The name of the parameter set enters the computation, so the same bytes give unrelated keys for
+/// two sets.
 #[derive(Clone)]
 pub struct DecapsulationKey<P: ParameterSet> {
     bytes: Zeroizing<[u8; DECAPSULATION_KEY_BYTES]>,
     ctru: ctru_kem::DecapsulationKey<P::Ctru>,
+    x25519: StaticSecret,
     encapsulation_key: EncapsulationKey<P>,
 }
 
@@ -56,7 +60,25 @@ fn parts(bytes: &[u8]) -> (&[u8], PublicKey) {
     (ctru, PublicKey::from(*x25519))
 }
 
-/// Returns the private key of X25519 at the end of a decapsulation key or of coins.
+/// Bytes to which a decapsulation key is expanded: the seed and `z` of CTRU-Prime, then the private
+/// key of X25519.
+const EXPANDED_BYTES: usize = 2 * SEED_BYTES + X25519_BYTES;
+
+/// Writes `SHAKE256("CTRU-Prime-761 X25519 key v1" || key)`, with the name of the set, to
+/// `expanded`.
+fn expand<P: ParameterSet>(
+    key: &[u8; DECAPSULATION_KEY_BYTES],
+    expanded: &mut [u8; EXPANDED_BYTES],
+) {
+    let mut shake = Shake256::default();
+    shake.update(P::NAME.as_bytes());
+    shake.update(b" key v1");
+    shake.update(key);
+    // This call takes `shake` by reference. A move would leave a copy of its state in memory.
+    shake.finalize_xof_reset().read(expanded);
+}
+
+/// Returns the private key of X25519 at the end of an expanded decapsulation key or of coins.
 fn private_x25519<const BYTES: usize>(bytes: &[u8; BYTES]) -> StaticSecret {
     let bytes: &[u8; X25519_BYTES] = bytes.last_chunk().expect("longer than a key");
     StaticSecret::from(*bytes)
@@ -149,11 +171,14 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// keys. The function generates the keys that the bytes determine.
     ///
     /// # Errors
-    /// [`InvalidLength`] if the number of bytes differs.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidLength> {
-        check_length(DECAPSULATION_KEY_BYTES, bytes)?;
-        let bytes = bytes.first_chunk().expect("the length is right");
-        Ok(Self::generate_deterministic(bytes))
+    /// [`InvalidSeed`] if the number of bytes differs.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidSeed> {
+        match bytes.try_into() {
+            Ok(bytes) => Ok(Self::generate_deterministic(bytes)),
+            Err(_) => {
+                Err(InvalidSeed::of_length(DECAPSULATION_KEY_BYTES, bytes.len(), EXPANDED_BYTES))
+            }
+        }
     }
 
     /// Returns the encoded key, an array of [`DECAPSULATION_KEY_BYTES`] bytes. The bytes are
@@ -169,14 +194,14 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         self.encapsulation_key.clone()
     }
 
-    /// Generates a key from 96 bytes of `rng`.
+    /// Generates a key from 32 bytes of `rng`.
     #[must_use]
     pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
         let Ok(key) = Self::try_generate_from_rng(rng);
         key
     }
 
-    /// Generates a key from 96 bytes of a generator that can fail.
+    /// Generates a key from 32 bytes of a generator that can fail.
     ///
     /// # Errors
     /// The error of the generator.
@@ -200,13 +225,16 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// They must be uniform and secret.
     #[must_use]
     pub fn generate_deterministic(bytes: &[u8; DECAPSULATION_KEY_BYTES]) -> Self {
-        let [seed, z, _] = bytes.as_chunks::<SEED_BYTES>().0 else {
-            unreachable!("a key consists of three seeds")
+        let mut expanded = Zeroizing::new([0; EXPANDED_BYTES]);
+        expand::<P>(bytes, &mut expanded);
+        let [seed, z, _] = expanded.as_chunks::<SEED_BYTES>().0 else {
+            unreachable!("an expanded key has three parts")
         };
         let ctru = ctru_kem::DecapsulationKey::generate_deterministic(seed, z);
-        let x25519 = PublicKey::from(&private_x25519(bytes));
-        let encapsulation_key = EncapsulationKey::new(ctru.encapsulation_key(), &x25519);
-        Self { bytes: Zeroizing::new(*bytes), ctru, encapsulation_key }
+        let x25519 = private_x25519(&expanded);
+        let encapsulation_key =
+            EncapsulationKey::new(ctru.encapsulation_key(), &PublicKey::from(&x25519));
+        Self { bytes: Zeroizing::new(*bytes), ctru, x25519, encapsulation_key }
     }
 
     /// Returns the shared secret of a ciphertext.
@@ -220,7 +248,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         let (ctru, ephemeral) = parts(ciphertext.as_ref());
         let ctru = ctru_kem::Ciphertext::from_bytes(ctru).expect("the length is right");
         let ctru = self.ctru.decapsulate(&ctru);
-        let x25519 = private_x25519(&self.bytes).diffie_hellman(&ephemeral);
+        let x25519 = self.x25519.diffie_hellman(&ephemeral);
         combine::<P>(&ctru, &x25519, ciphertext.as_ref(), self.encapsulation_key.as_ref())
     }
 }
@@ -296,7 +324,7 @@ macro_rules! bytes_type {
 }
 
 bytes_type!(EncapsulationKey, InvalidEncapsulationKey);
-bytes_type!(DecapsulationKey, InvalidLength);
+bytes_type!(DecapsulationKey, InvalidSeed);
 bytes_type!(Ciphertext, InvalidLength);
 
 /// Implements the traits of the types without secrets: encapsulation keys and ciphertexts.

@@ -8,15 +8,17 @@ mod combine;
 #[cfg(feature = "pkcs8")]
 mod key_file;
 mod keys;
+mod known_answer;
 mod params;
 
 #[cfg(feature = "pkcs8")]
 pub use ctru_kem::pkcs8;
 pub use ctru_kem::{
-    CtruPrime653, CtruPrime761, CtruPrime1277, InvalidEncapsulationKey, InvalidLength,
-    SHARED_SECRET_BYTES, SharedSecret,
+    CtruPrime653, CtruPrime761, CtruPrime1277, InvalidEncapsulationKey, InvalidLength, InvalidSeed,
+    SHARED_SECRET_BYTES, SharedSecret, WrongAnswer,
 };
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
+pub use known_answer::known_answer_test;
 pub use params::{
     COIN_BYTES, CiphertextBytes, DECAPSULATION_KEY_BYTES, EncapsulationKeyBytes, ParameterSet,
     X25519_BYTES, X25519CtruPrime,

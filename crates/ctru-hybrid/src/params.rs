@@ -9,8 +9,8 @@ use ctru_math::array::Array;
 
 /// Bytes of a private or public key of X25519, and of its result.
 pub const X25519_BYTES: usize = 32;
-/// Bytes of a decapsulation key: the seed and `z` of CTRU-Prime, and the private key of X25519.
-pub const DECAPSULATION_KEY_BYTES: usize = 2 * SEED_BYTES + X25519_BYTES;
+/// Bytes of a decapsulation key: a seed.
+pub const DECAPSULATION_KEY_BYTES: usize = SEED_BYTES;
 /// Bytes that determine an encapsulation: the seed of CTRU-Prime and the ephemeral private key of
 /// X25519.
 pub const COIN_BYTES: usize = SEED_BYTES + X25519_BYTES;
@@ -23,9 +23,9 @@ pub const COIN_BYTES: usize = SEED_BYTES + X25519_BYTES;
 ///
 /// | set | encapsulation key | decapsulation key | ciphertext | shared secret |
 /// |---|---:|---:|---:|---:|
-/// | [`CtruPrime653`] | 1026 | 96 | 930 | 32 |
-/// | [`CtruPrime761`] | 1190 | 96 | 984 | 32 |
-/// | [`CtruPrime1277`] | 2099 | 96 | 1629 | 32 |
+/// | [`CtruPrime653`] | 1026 | 32 | 930 | 32 |
+/// | [`CtruPrime761`] | 1190 | 32 | 984 | 32 |
+/// | [`CtruPrime1277`] | 2099 | 32 | 1629 | 32 |
 pub trait ParameterSet: Sealed {
     /// The name, such as `CTRU-Prime-761 X25519`.
     const NAME: &'static str;
@@ -51,6 +51,8 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     type CiphertextBytes: Array<u8>;
     /// The last part of the input of the hash that makes shared secrets.
     const LABEL: &'static str;
+    /// What the known-answer test gives. An implementation in Python has computed it.
+    const KNOWN_ANSWER: u128;
 }
 
 /// The set `P` of CTRU-Prime, with keys in mixed-radix encoding, together with X25519.
@@ -58,9 +60,15 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
 pub struct X25519CtruPrime<P>(PhantomData<P>);
 
 /// Defines the hybrid of a set. The numbers are the lengths of an encapsulation key and of a
-/// ciphertext in bytes.
+/// ciphertext in bytes, and the known answer.
 macro_rules! hybrid {
-    ($set:ident, $name:literal, $encapsulation_key:literal, $ciphertext:literal) => {
+    (
+        $set:ident,
+        $name:literal,
+        $encapsulation_key:literal,
+        $ciphertext:literal,
+        $known_answer:literal
+    ) => {
         impl ParameterSet for X25519CtruPrime<$set> {
             const NAME: &'static str = concat!($name, " X25519");
         }
@@ -70,6 +78,7 @@ macro_rules! hybrid {
             type EncapsulationKeyBytes = [u8; $encapsulation_key];
             type CiphertextBytes = [u8; $ciphertext];
             const LABEL: &'static str = concat!($name, " X25519 SHA3-256 v1");
+            const KNOWN_ANSWER: u128 = $known_answer;
         }
 
         const _: () = {
@@ -80,6 +89,6 @@ macro_rules! hybrid {
     };
 }
 
-hybrid!(CtruPrime653, "CTRU-Prime-653", 1026, 930);
-hybrid!(CtruPrime761, "CTRU-Prime-761", 1190, 984);
-hybrid!(CtruPrime1277, "CTRU-Prime-1277", 2099, 1629);
+hybrid!(CtruPrime653, "CTRU-Prime-653", 1026, 930, 0xdbc20d44e60850d1664bb9df07ccc639);
+hybrid!(CtruPrime761, "CTRU-Prime-761", 1190, 984, 0x9603ee839a5e05764f1774a3e04ad55c);
+hybrid!(CtruPrime1277, "CTRU-Prime-1277", 2099, 1629, 0x1cb5085660f47efbd3e4f3557f1c91d6);

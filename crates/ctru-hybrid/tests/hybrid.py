@@ -21,6 +21,7 @@ class Set:
         self.message_bytes = n // 16
         self.coin_bytes = -(-2 * eta * n // 8)
         self.ciphertext_bytes = -(-q2_bits * n // 8)
+        self.key_label = b"CTRU-Prime-%d X25519 key v1" % n
         self.label = b"CTRU-Prime-%d X25519 SHA3-256 v1" % n
 
 
@@ -270,8 +271,14 @@ def combine(ss_ctru, ss_x25519, ct_ctru, ephemeral, pk_ctru, pk_x25519, params):
     return hashlib.sha3_256(b"".join(parts)).digest()
 
 
+def expand(private_key, params):
+    """Returns the seed and z of CTRU-Prime and the private key of X25519."""
+    expanded = shake256(params.key_label + private_key, 96)
+    return expanded[:32], expanded[32:64], expanded[64:]
+
+
 def decapsulate(private_key, ciphertext, params):
-    seed, z, scalar = private_key[:32], private_key[32:64], private_key[64:]
+    seed, z, scalar = expand(private_key, params)
     f, pk_ctru = keygen(seed, params)
     ct_ctru, ephemeral = ciphertext[:-32], ciphertext[-32:]
     ss_ctru = ctru_decapsulate(f, pk_ctru, z, ct_ctru, params)
@@ -281,8 +288,9 @@ def decapsulate(private_key, ciphertext, params):
 
 
 def vector(private_key, coins, params):
-    _, pk_ctru = keygen(private_key[:32], params)
-    pk_x25519 = x25519(private_key[64:], BASE_POINT)
+    seed, _, scalar = expand(private_key, params)
+    _, pk_ctru = keygen(seed, params)
+    pk_x25519 = x25519(scalar, BASE_POINT)
     ct_ctru, ss_ctru = ctru_encapsulate(pk_ctru, coins[:32], params)
     ephemeral = x25519(coins[32:], BASE_POINT)
     ss_x25519 = x25519(coins[32:], pk_x25519)
@@ -302,10 +310,10 @@ def vector(private_key, coins, params):
 def vectors(params, first, count):
     """Writes vectors. Their inputs come from SHAKE256 of a label, n and the number of the line."""
     for line in range(first, first + count):
-        label = b"CTRU-Prime X25519 vectors v1/n=%d/" % params.n
-        inputs = shake256(label + line.to_bytes(4, "little"), 160)
-        record = vector(inputs[:96], inputs[96:], params)
-        secret = decapsulate(inputs[:96], bytes.fromhex(record["ciphertext"]), params)
+        label = b"CTRU-Prime X25519 vectors v2/n=%d/" % params.n
+        inputs = shake256(label + line.to_bytes(4, "little"), 96)
+        record = vector(inputs[:32], inputs[32:], params)
+        secret = decapsulate(inputs[:32], bytes.fromhex(record["ciphertext"]), params)
         assert secret.hex() == record["shared_secret"]
         print(json.dumps(record, separators=(",", ":")))
 

@@ -13,6 +13,40 @@ pub struct InvalidLength {
     pub actual: usize,
 }
 
+/// The reason why bytes are not the seed of a private key.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvalidSeed {
+    /// The length is wrong.
+    #[error(transparent)]
+    Length(#[from] InvalidLength),
+    /// The bytes have the length of the private keys that were made before seeds were bound to a
+    /// parameter set. One such key gave related keys for two sets, so none is read.
+    #[error(
+        "{actual} bytes are a private key from before 2026-11, which is not bound to a parameter \
+         set; make a new key, of {expected} bytes"
+    )]
+    Unbound {
+        /// The number of bytes that the type has.
+        expected: usize,
+        /// The number of bytes that were given.
+        actual: usize,
+    },
+}
+
+impl InvalidSeed {
+    /// Returns the reason why `actual` bytes are not the `expected` bytes of a seed. Private keys
+    /// of the same kind had `unbound` bytes before seeds were bound to a set.
+    #[must_use]
+    pub fn of_length(expected: usize, actual: usize, unbound: usize) -> Self {
+        if actual == unbound {
+            Self::Unbound { expected, actual }
+        } else {
+            InvalidLength { expected, actual }.into()
+        }
+    }
+}
+
 /// A [`Context`](crate::engine::Context) would have more than 32 bytes.
 #[cfg(feature = "std")]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]

@@ -2,7 +2,7 @@
 //!
 //! The traits [`EncodePublicKey`], [`DecodePublicKey`], [`EncodePrivateKey`] and
 //! [`DecodePrivateKey`] of the crate `pkcs8` are implemented for keys in mixed-radix encoding. A
-//! private key is the 64 bytes of its [`KeyPairSeed`], in the form of RFC 9935: the octet string
+//! private key is the 32 bytes of its [`KeyPairSeed`], in the form of RFC 9935: the octet string
 //! `privateKey` holds the seed with the tag `[0]`. A file has exactly one form: algorithms with
 //! parameters, private keys with attributes or with a public key, and everything that is not DER
 //! are refused.
@@ -13,7 +13,7 @@
 //! use ctru_kem::pkcs8::{DecodePrivateKey, EncodePrivateKey};
 //! use ctru_kem::{CtruPrime761, DecapsulationKey, KeyPairSeed};
 //!
-//! let seed = KeyPairSeed::<CtruPrime761>::from_bytes(&[7; 64])?;
+//! let seed = KeyPairSeed::<CtruPrime761>::from_bytes(&[7; 32])?;
 //! let file = seed.to_pkcs8_der()?;
 //! let key = DecapsulationKey::<CtruPrime761>::from_pkcs8_der(file.as_bytes())?;
 //! assert_eq!(key, seed.decapsulation_key());
@@ -21,8 +21,6 @@
 //! ```
 //!
 //! The functions of this module serve crates with keys of other forms.
-
-use core::cmp::Ordering;
 
 use pkcs8::der::asn1::{AnyRef, BitStringRef, OctetStringRef};
 use pkcs8::der::{Decode, Document, Encode, Length, SecretDocument, Tag, TagNumber, Tagged};
@@ -34,7 +32,7 @@ use pkcs8::{
 use zeroize::Zeroizing;
 
 use crate::encoding::MixedRadix;
-use crate::hash::KEY_PAIR_SEED_BYTES;
+use crate::error::InvalidSeed;
 use crate::key_pair_seed::KeyPairSeed;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
@@ -106,17 +104,16 @@ pub fn encode_seed(oid: ObjectIdentifier, seed: &[u8]) -> pkcs8::Result<SecretDo
     SecretDocument::try_from(PrivateKeyInfoRef::new(algorithm(oid), private_key))
 }
 
-/// Returns the seed of the private key in a PKCS#8 document.
+/// Returns the seed of the private key in a PKCS#8 document. It can have any length.
 ///
 /// # Errors
 /// - [`spki::Error::OidUnknown`] inside [`pkcs8::Error::PublicKey`], with the identifier in the
 ///   file, if it is another one.
 /// - [`pkcs8::Error::ParametersMalformed`] if the algorithm has parameters.
-/// - [`pkcs8::Error::KeyMalformed`] if the seed has not `N` bytes, or the file holds attributes, a
-///   public key or more.
+/// - [`pkcs8::Error::KeyMalformed`] if the file holds attributes, a public key or more.
 /// - [`pkcs8::Error::Asn1`] if the bytes are not DER of this form, or the private key is not a
 ///   seed.
-pub fn decode_seed<const N: usize>(oid: ObjectIdentifier, der: &[u8]) -> pkcs8::Result<&[u8; N]> {
+pub fn decode_seed(oid: ObjectIdentifier, der: &[u8]) -> pkcs8::Result<&[u8]> {
     let info = PrivateKeyInfoRef::try_from(der)?;
     info.algorithm.assert_algorithm_oid(oid)?;
     if info.algorithm.parameters.is_some() {
@@ -124,17 +121,21 @@ pub fn decode_seed<const N: usize>(oid: ObjectIdentifier, der: &[u8]) -> pkcs8::
     }
     let private_key = AnyRef::from_der(info.private_key.as_bytes())?;
     private_key.tag().assert_eq(SEED)?;
-    let seed = private_key.value();
-    match seed.len().cmp(&N) {
-        Ordering::Less => return Err(KeyError::TooShort.into()),
-        Ordering::Greater => return Err(KeyError::TooLong.into()),
-        Ordering::Equal => {}
-    }
     // `info` does not have the attributes, so the file is longer if there are any.
     if info.public_key.is_some() || info.encoded_len()? != Length::try_from(der.len())? {
         return Err(KeyError::Invalid.into());
     }
-    seed.first_chunk().ok_or(KeyError::TooShort.into())
+    Ok(private_key.value())
+}
+
+/// Gives [`pkcs8::Error::KeyMalformed`]. Private keys from before seeds were bound to a set are too
+/// long.
+impl From<InvalidSeed> for pkcs8::Error {
+    fn from(error: InvalidSeed) -> Self {
+        let too_short =
+            matches!(error, InvalidSeed::Length(error) if error.actual < error.expected);
+        Self::KeyMalformed(if too_short { KeyError::TooShort } else { KeyError::TooLong })
+    }
 }
 
 impl AssociatedOid for CtruPrime653<MixedRadix> {
@@ -172,8 +173,7 @@ impl<P: ParameterSet + AssociatedOid> EncodePrivateKey for KeyPairSeed<P> {
 
 impl<P: ParameterSet + AssociatedOid> DecodePrivateKey for KeyPairSeed<P> {
     fn from_pkcs8_der(der: &[u8]) -> pkcs8::Result<Self> {
-        let seed = decode_seed::<KEY_PAIR_SEED_BYTES>(P::OID, der)?;
-        Self::from_bytes(seed).map_err(|_| KeyError::Invalid.into())
+        Ok(Self::from_bytes(decode_seed(P::OID, der)?)?)
     }
 }
 

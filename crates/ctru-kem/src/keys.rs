@@ -28,8 +28,9 @@ pub struct EncapsulationKey<P: ParameterSet> {
 /// A decapsulation key: the packed secret polynomial `f`, the encapsulation key, and the secret `z`
 /// of implicit rejection. Wiped when dropped.
 ///
-/// Drop a key to wipe it. The type does not implement [`Zeroize`], because a wiped key that is still
-/// a value could be used: whatever it held then, everybody could compute what it decapsulates.
+/// Drop a key to wipe it. The type does not implement [`Zeroize`], because a wiped key that is
+/// still a value could be used: whatever it held then, everybody could compute what it
+/// decapsulates.
 ///
 /// ```compile_fail
 /// # use ctru_kem::{CtruPrime761, DecapsulationKey};
@@ -274,9 +275,9 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates the key that `seed` and `z` determine (paper, Algorithm 4). `z` is the secret of
     /// implicit rejection.
     ///
-    /// Both must be uniform and secret, and each must be used for one key only: of one parameter set
-    /// and one encoding, because the set is not part of what is hashed. The same seed gives related
-    /// keys for two sets. A [`KeyPairSeed`](crate::KeyPairSeed) is bound to its set.
+    /// Both must be uniform and secret, and each must be used for one key only. They must not serve
+    /// two parameter sets or two encodings: the set is not part of what is hashed, so the same seed
+    /// gives related keys for two sets. A [`KeyPairSeed`](crate::KeyPairSeed) is bound to its set.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };

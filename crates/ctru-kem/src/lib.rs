@@ -26,6 +26,7 @@ mod kem;
 pub mod key_file;
 mod key_pair_seed;
 mod keys;
+mod known_answer;
 mod params;
 mod pke;
 #[cfg(feature = "std")]
@@ -37,10 +38,11 @@ mod wipe;
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 #[cfg(feature = "std")]
 pub use error::InvalidRow;
-pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
+pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
 pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+pub use known_answer::{WrongAnswer, known_answer_test};
 pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
     EncapsulationKeyBytes, ParameterSet,

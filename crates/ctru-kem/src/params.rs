@@ -80,6 +80,8 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
     type EncapsulationKeyBytes: Array<u8>;
     /// The bytes of a decapsulation key.
     type DecapsulationKeyBytes: Array<u8>;
+    /// What the known-answer test gives. An implementation in Python has computed it.
+    const KNOWN_ANSWER: u128;
 
     /// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key`.
     fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes);
@@ -196,11 +198,11 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
     ) -> Vec<LoadedDecapsulationKey<Self>>;
 }
 
-/// Defines a parameter set and implements its operations for each encoding. The number after each
-/// encoding is the length of a decapsulation key in bytes.
+/// Defines a parameter set and implements its operations for each encoding. The numbers after each
+/// encoding are the length of a decapsulation key in bytes and the known answer.
 macro_rules! parameter_set {
     ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal,
-        $($encoding:ty => $bytes:literal),*) => {
+        $($encoding:ty => $bytes:literal, $known_answer:literal);*) => {
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name<E = MixedRadix>(PhantomData<E>);
@@ -215,6 +217,7 @@ macro_rules! parameter_set {
                 type Ring = $ring;
                 type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<$ring>;
                 type DecapsulationKeyBytes = [u8; $bytes];
+                const KNOWN_ANSWER: u128 = $known_answer;
 
                 fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes) {
                     kem::generate::<$ring, $encoding>(seed, z, key);
@@ -361,16 +364,22 @@ macro_rules! parameter_set {
 
 parameter_set! {
     /// n = 653, q = 4621, q2 = 2048, eta = 3.
-    CtruPrime653, R653, "CTRU-Prime-653", MixedRadix => 1353, Packed13 => 1421
+    CtruPrime653, R653, "CTRU-Prime-653",
+    MixedRadix => 1353, 0x7681a6cc5f12db67695b8f3e1725f8fe;
+    Packed13 => 1421, 0x5f91b6cb11d9a0513abc4e6678bd3d0a
 }
 parameter_set! {
     /// n = 761, q = 4591, q2 = 1024, eta = 2.
-    CtruPrime761, R761, "CTRU-Prime-761", MixedRadix => 1571, Packed13 => 1650
+    CtruPrime761, R761, "CTRU-Prime-761",
+    MixedRadix => 1571, 0xc3cc5d0856e9368a3e4aa0172c99a15a;
+    Packed13 => 1650, 0x96af8df167bfb5cc3ae811212c0d3bea
 }
 parameter_set! {
     /// n = 1277, q = 7879, q2 = 1024, eta = 2.
     ///
     /// The published failure rate of this set does not hold; see `docs/security.md` in the
     /// repository.
-    CtruPrime1277, R1277, "CTRU-Prime-1277", MixedRadix => 2738, Packed13 => 2747
+    CtruPrime1277, R1277, "CTRU-Prime-1277",
+    MixedRadix => 2738, 0x50c9a22368601f6699b2824e8b8203b6;
+    Packed13 => 2747, 0x54049654fc4b991fc9f6db484355be7e
 }

@@ -48,7 +48,7 @@ def test_derived_seeds_of_keys():
             first=int.from_bytes(record["row"], "little"),
             kind="bytes",
         )
-        expected = ctru.PrivateKey.from_seed_bytes(set, record["seed"], encoding=encoding)
+        expected = ctru.PrivateKey.from_vector_seeds(set, record["seed"], encoding=encoding)
         assert private == expected.to_bytes()
         assert public == expected.public_key().to_bytes()
 

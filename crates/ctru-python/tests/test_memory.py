@@ -78,7 +78,8 @@ def test_arrays_that_a_batch_writes_are_not_read_by_single_operations(many):
     for name, call in [
         ("data", lambda: ctru.PublicKey.from_bytes("761", public[0])),
         ("data", lambda: ctru.PrivateKey.from_bytes("761", private[0])),
-        ("seed", lambda: ctru.PrivateKey.from_seed_bytes("761", private.reshape(-1)[:64])),
+        ("seed", lambda: ctru.PrivateKey.from_seed("761", private.reshape(-1)[:32])),
+        ("pair", lambda: ctru.PrivateKey.from_vector_seeds("761", private.reshape(-1)[:64])),
         ("ciphertext", lambda: one.decapsulate(received)),
         ("seed", lambda: engine().generate(1, seed=seed, context="memory")),
         ("context", lambda: engine().generate(1, seed=bytes(32), context=seed)),

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import hashlib
 import pickle
 
 import pytest
@@ -29,8 +30,9 @@ def test_round_trip(set, encoding):
     again = ctru.PrivateKey.from_bytes(set, private.to_bytes(), encoding=encoding)
     assert again.to_bytes() == private.to_bytes()
     assert again.decapsulate(memoryview(ciphertext)) == secret
-    seeded = ctru.PrivateKey.from_seed_bytes(set, private.seed_bytes(), encoding=encoding)
+    seeded = ctru.PrivateKey.from_seed(set, private.seed(), encoding=encoding)
     assert seeded.to_bytes() == private.to_bytes()
+    assert seeded.seed() == private.seed()
     assert (private.set, private.encoding, public.set, public.encoding) == (set, encoding) * 2
     assert public.encapsulate() != (secret, ciphertext)
 
@@ -38,14 +40,24 @@ def test_round_trip(set, encoding):
 @pytest.mark.parametrize(("set", "encoding"), SETS)
 def test_vectors(set, encoding):
     for record in vectors(set, encoding):
-        seed = record["keygen_seed"] + record["z"]
-        private = ctru.PrivateKey.from_seed_bytes(set, seed, encoding=encoding)
+        pair = record["keygen_seed"] + record["z"]
+        private = ctru.PrivateKey.from_vector_seeds(set, pair, encoding=encoding)
         assert private.to_bytes() == record["sk"]
         assert private.public_key().to_bytes() == record["pk"]
         sent = private.public_key().encapsulate_deterministic(record["encaps_seed"])
         assert sent == (record["ss"], record["ct"])
         assert private.decapsulate(record["ct"]) == record["ss"]
         assert private.decapsulate(record["bad_ct"]) == record["bad_ss"]
+
+
+@pytest.mark.parametrize(("set", "encoding"), SETS)
+def test_seeds_are_bound_to_the_set(set, encoding):
+    seed = bytes(range(32))
+    pair = hashlib.shake_256(f"CTRU-Prime-{set} key v1".encode() + seed).digest(64)
+    private = ctru.PrivateKey.from_seed(set, seed, encoding=encoding)
+    expected = ctru.PrivateKey.from_vector_seeds(set, pair, encoding=encoding)
+    assert private.to_bytes() == expected.to_bytes()
+    assert private.seed() == seed
 
 
 def test_parameters():
@@ -93,8 +105,8 @@ def test_public_keys_can_be_copied(set, encoding):
 def test_nothing_secret_is_shown():
     private = ctru.PrivateKey.generate("761")
     shown = repr(private) + str(private) + repr(vars(ctru)) + repr(private.public_key())
-    for secret in (private.to_bytes(), private.seed_bytes()):
-        for start in range(0, 64, 8):
+    for secret in (private.to_bytes(), private.seed()):
+        for start in range(0, 32, 8):
             assert secret[start : start + 8].hex() not in shown
     assert "761" in repr(private)
     assert repr(ctru.Engine("653", "cpu")).startswith("<ctru.Engine set='653'")
@@ -112,9 +124,14 @@ def test_bad_input():
         ctru.PublicKey.from_bytes("761", b"\xff" * 1158)
     with pytest.raises(ctru.InvalidKey, match="secret polynomial"):
         ctru.PrivateKey.from_bytes("761", b"\xff" * 1571)
-    for length in (0, 63, 65):
-        with pytest.raises(ValueError, match="64"):
-            ctru.PrivateKey.from_seed_bytes("761", bytes(length))
+    for length in (0, 31, 33, 96):
+        with pytest.raises(ValueError, match=f"expected 32 bytes, got {length}"):
+            ctru.PrivateKey.from_seed("761", bytes(length))
+    with pytest.raises(ValueError, match="before 2026-11"):
+        ctru.PrivateKey.from_seed("761", bytes(64))
+    for length in (0, 32, 63, 65):
+        with pytest.raises(ValueError, match=f"pair has {length} bytes, not 64"):
+            ctru.PrivateKey.from_vector_seeds("761", bytes(length))
     for length in (0, 951, 953):
         with pytest.raises(ValueError, match="952"):
             private.decapsulate(bytes(length))
@@ -127,7 +144,9 @@ def test_bad_input():
         with pytest.raises(TypeError):
             ctru.PublicKey.from_bytes("761", wrong)
     with pytest.raises(ValueError, match="seed is not known"):
-        ctru.PrivateKey.from_bytes("761", private.to_bytes()).seed_bytes()
+        ctru.PrivateKey.from_bytes("761", private.to_bytes()).seed()
+    with pytest.raises(ValueError, match="seed is not known"):
+        ctru.PrivateKey.from_vector_seeds("761", bytes(64)).seed()
     with pytest.raises(TypeError):
         ctru.PrivateKey()
     with pytest.raises(TypeError):

@@ -106,7 +106,8 @@ export interface Ctru {
   /**
    * Generates a key pair, at random or from a secret, uniform seed that must be used once. It has
    * 64 bytes: a seed of 32 bytes for the keys, then `z`, from which {@link Ctru.decapsulate} makes
-   * the secrets of ciphertexts that encapsulation did not make.
+   * the secrets of ciphertexts that encapsulation did not make. It must serve one set only: the
+   * same seed gives related key pairs for two sets.
    */
   keypair(set: SetId, seed?: Uint8Array): KeyPair;
 

@@ -70,14 +70,14 @@ fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 
 /// the same secret.
 fn hybrid<P: ctru_hybrid::ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
     mark(hide, seeds.as_flattened());
-    let Ok(key) = ctru_hybrid::DecapsulationKey::<P>::from_bytes(seeds.as_flattened()) else {
+    let Ok(key) = ctru_hybrid::DecapsulationKey::<P>::from_bytes(&seeds[0]) else {
         return 1;
     };
     let public = key.encapsulation_key();
     mark(reveal, public.as_ref());
     let public = ctru_hybrid::EncapsulationKey::<P>::from_bytes(black_box(public.as_ref()));
     let Ok(public) = public else { return 2 };
-    let Some(coins) = seeds.as_flattened().first_chunk() else { return 3 };
+    let Some(coins) = seeds[1..].as_flattened().first_chunk() else { return 3 };
     let (sent, secret) = public.encapsulate_deterministic(coins);
     mark(reveal, sent.as_ref());
     let mut altered = *sent.as_bytes();

@@ -38,9 +38,9 @@ static int untouched(const uint8_t *bytes, size_t count) {
 }
 
 static void single(const struct set *set) {
-    uint8_t coins[96], sent[32], received[32];
+    uint8_t coins[64], sent[32], received[32];
     uint8_t *pk = buffer(set->pk), *sk = buffer(set->sk), *ct = buffer(set->ct);
-    for (int i = 0; i < 96; i++) coins[i] = (uint8_t)i;
+    for (int i = 0; i < 64; i++) coins[i] = (uint8_t)i;
 
     CHECK(set->keypair(pk, sk) == CTRU_OK);
     CHECK(set->encaps(ct, sent, pk) == CTRU_OK);

@@ -15,11 +15,11 @@
 enum { COUNT = 9 };
 
 static uint8_t pk[COUNT * 2304], sk[COUNT * 3072], ct[COUNT * 2048];
-static uint8_t coins[COUNT * 96], sent[COUNT * 32], received[COUNT * 32];
+static uint8_t coins[COUNT * 64], sent[COUNT * 32], received[COUNT * 32];
 
 /* Makes the coins secret, and different for each row. */
 static void hide_coins(void) {
-    for (size_t i = 0; i < sizeof coins; i++) coins[i] = (uint8_t)(i * 167 + i / 96);
+    for (size_t i = 0; i < sizeof coins; i++) coins[i] = (uint8_t)(i * 167 + i / 64);
     HIDE(coins, sizeof coins);
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ctru_hybrid::{
     Ciphertext, DecapsulationKey, EncapsulationKey, InvalidEncapsulationKey, InvalidLength,
-    ParameterSet, SharedSecret, X25519_BYTES,
+    InvalidSeed, ParameterSet, SharedSecret, X25519_BYTES,
 };
 use subtle::ConstantTimeEq;
 
@@ -16,7 +16,7 @@ fn wrong_lengths<P: ParameterSet>() {
     let key = key::<P>(1);
     let public = key.encapsulation_key();
     let (sent, _) = public.encapsulate_deterministic(&coins(2));
-    let mut lengths = vec![0, 1, 31, 32, 64, 95, 97, 128];
+    let mut lengths = vec![0, 1, 31, 33, 64, 95, 97, 128];
     for expected in [P::ENCAPSULATION_KEY_BYTES, P::CIPHERTEXT_BYTES] {
         let ctru = expected - X25519_BYTES;
         lengths.extend([ctru, expected - 1, expected, expected + 1, 2 * expected]);
@@ -33,11 +33,13 @@ fn wrong_lengths<P: ParameterSet>() {
             let error = error(P::CIPHERTEXT_BYTES);
             assert_eq!(Ciphertext::<P>::from_bytes(&of(sent.as_ref())), Err(error));
         }
-        if actual != 96 {
-            let error = error(96);
-            assert_eq!(DecapsulationKey::<P>::from_bytes(&of(key.as_ref())), Err(error));
-        }
+        let error = InvalidSeed::Length(error(32));
+        assert_eq!(DecapsulationKey::<P>::from_bytes(&of(key.as_ref())), Err(error));
     }
+    // A key from before keys were bound to a set.
+    let error = DecapsulationKey::<P>::from_bytes(&[1; 96]).unwrap_err();
+    assert_eq!(error, InvalidSeed::Unbound { expected: 32, actual: 96 });
+    assert!(error.to_string().contains("before 2026-11"), "{error}");
 }
 
 /// Checks that keys of CTRU-Prime that `ctru-kem` refuses are refused, with its error.
@@ -66,7 +68,7 @@ fn names<P: ParameterSet>() {
 
 fn equality<P: ParameterSet>() {
     let key = key::<P>(4);
-    for byte in 0..96 {
+    for byte in 0..32 {
         let mut bytes = *key.as_bytes();
         bytes[byte] ^= 0x80;
         let other = DecapsulationKey::<P>::generate_deterministic(&bytes);

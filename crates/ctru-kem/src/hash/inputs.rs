@@ -6,7 +6,8 @@ use super::sponge::{Function, Padded, Sha3_512, Shake256};
 pub const SHARED_SECRET_BYTES: usize = 32;
 /// Bytes of each seed: of key generation, of encapsulation, and of implicit rejection (`z`).
 pub const SEED_BYTES: usize = 32;
-/// Bytes of the seed of one key pair: the seed of the polynomials, then the rejection secret `z`.
+/// Bytes of the seed of one key pair of a batch: the seed of the polynomials, then the rejection
+/// secret `z`. A [`KeyPairSeed`](crate::KeyPairSeed) is shorter; it is expanded to these bytes.
 pub const KEY_PAIR_SEED_BYTES: usize = 2 * SEED_BYTES;
 /// Bytes of `ID(pk)`, the first bytes of an encapsulation key. They are part of the input of the
 /// message hash and of the rejection hash.

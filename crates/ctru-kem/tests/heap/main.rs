@@ -138,7 +138,7 @@ fn values() {
         vec![case.private.decapsulate(&case.ciphertext), case.private.decapsulate(&case.tampered)];
     assert!(in_use() >= 2 * (32 - 7), "the search does not find two secrets");
     drop(secrets);
-    let seed = Box::new(KeyPairSeed::<P>::from_bytes(KEY_SEED).unwrap());
+    let seed = Box::new(KeyPairSeed::<P>::from_bytes(SEED).unwrap());
     assert!(in_use() > 0, "the search does not find a seed");
     drop(seed);
     assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
@@ -151,11 +151,11 @@ fn files_and_serde() {
     let _alone = alone();
     let json = serde_json::to_vec(&DecapsulationKey::<P>::placeholder()).unwrap();
     let case = Case::<P>::watched();
-    let seed = KeyPairSeed::<P>::from_bytes(KEY_SEED).unwrap();
+    let seed = KeyPairSeed::<P>::from_bytes(SEED).unwrap();
     let pem = seed.to_pkcs8_pem(LineEnding::LF).unwrap();
     let der = seed.to_pkcs8_der().unwrap();
-    assert!(KeyPairSeed::<P>::from_pkcs8_pem(&pem).unwrap().as_bytes() == KEY_SEED);
-    assert!(KeyPairSeed::<P>::from_pkcs8_der(der.as_bytes()).unwrap().as_bytes() == KEY_SEED);
+    assert!(KeyPairSeed::<P>::from_pkcs8_pem(&pem).unwrap().as_bytes() == SEED);
+    assert!(KeyPairSeed::<P>::from_pkcs8_der(der.as_bytes()).unwrap().as_bytes() == SEED);
     drop((pem, der, seed));
     let mut text = [0; 12_000];
     let mut rest = &mut text[..];

@@ -7,14 +7,14 @@ use ctru_kem::pkcs8::{
 };
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey, InvalidLength,
-    KeyPairSeed, ParameterSet, SEED_BYTES,
+    InvalidSeed, KeyPairSeed, Packed13, ParameterSet, SEED_BYTES,
 };
 use ctru_tests::der;
-use ctru_tests::vectors::array;
+use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 /// The seed whose bytes count up from 1.
 fn seed<P: ParameterSet>() -> KeyPairSeed<P> {
-    KeyPairSeed::from_bytes(&(1..=64).collect::<Vec<u8>>()).unwrap()
+    KeyPairSeed::from_bytes(&(1..=32).collect::<Vec<u8>>()).unwrap()
 }
 
 /// Checks a set whose placeholder ends in `number`.
@@ -76,9 +76,13 @@ fn errors_say_what_is_wrong<P: ParameterSet + AssociatedOid>(
     assert_eq!(read(&with_parameters), Err(Error::ParametersMalformed));
     let with_attributes = der::private_key(0, oid, &[], &inner, &der::element(0xa0, &[]));
     assert_eq!(read(&with_attributes), Err(KeyError::Invalid.into()));
-    for (seed, error) in
-        [(&seed[1..], KeyError::TooShort), (&[seed, &[0]].concat(), KeyError::TooLong)]
-    {
+    // The last two are the files from before seeds were bound to a set.
+    for (seed, error) in [
+        (&seed[1..], KeyError::TooShort),
+        (&[seed, &[0]].concat(), KeyError::TooLong),
+        (&[7; 64], KeyError::TooLong),
+        (&[7; 96], KeyError::TooLong),
+    ] {
         let inner = der::element(0x80, &[seed]);
         assert_eq!(read(&der::private_key(0, oid, &[], &inner, &[])), Err(error.into()));
     }
@@ -102,20 +106,69 @@ fn files_are_ours_and_only_ours_are_read() {
     check::<CtruPrime1277>(3);
 }
 
+/// Checks that a seed gives the key of the 64 bytes that its hash with the set's name gives.
+fn expands<P: ParameterSet>(name: &str) {
+    let seed = seed::<P>();
+    let mut shake = Shake256::default();
+    shake.update(format!("{name} key v1").as_bytes());
+    shake.update(seed.as_ref());
+    let mut seeds = [[0; SEED_BYTES]; 2];
+    shake.finalize_xof().read(seeds.as_flattened_mut());
+    let [first, z] = seeds;
+    assert_eq!(seed.decapsulation_key(), DecapsulationKey::generate_deterministic(&first, &z));
+}
+
 #[test]
-fn seeds_are_keys() {
+fn seeds_are_expanded_with_the_name_of_the_set() {
+    expands::<CtruPrime653>("CTRU-Prime-653");
+    expands::<CtruPrime761>("CTRU-Prime-761");
+    expands::<CtruPrime1277>("CTRU-Prime-1277");
+    expands::<CtruPrime761<Packed13>>("CTRU-Prime-761");
+}
+
+/// Returns the first coefficients of the secret polynomial of a key.
+fn secret_polynomial<P: ParameterSet>(key: &DecapsulationKey<P>) -> Vec<u8> {
+    let packed = &key.as_ref()[..320];
+    packed.iter().flat_map(|byte| [byte & 15, byte >> 4]).collect()
+}
+
+/// Checks that one seed gives no related keys. By chance, two coefficients of `f` are equal with a
+/// probability of 70/256 between 761 and 1277.
+#[test]
+fn one_seed_gives_unrelated_keys_for_two_sets() {
+    let bytes = [0x42; SEED_BYTES];
+    let key = KeyPairSeed::<CtruPrime761>::from_bytes(&bytes).unwrap().decapsulation_key();
+    let other = KeyPairSeed::<CtruPrime1277>::from_bytes(&bytes).unwrap().decapsulation_key();
+    let (f, other_f) = (secret_polynomial(&key), secret_polynomial(&other));
+    let equal = f.iter().zip(&other_f).filter(|(a, b)| a == b).count();
+    // The standard deviation is 11.
+    assert!((110..=240).contains(&equal), "{equal} of 640 coefficients");
+    assert_ne!(key.as_ref().last_chunk::<32>(), other.as_ref().last_chunk::<32>());
+}
+
+#[test]
+fn seeds_of_other_lengths_are_refused() {
+    type Seed = KeyPairSeed<CtruPrime761>;
+    for length in [0, 31, 33, 63, 65, 96] {
+        let error = InvalidLength { expected: 32, actual: length };
+        assert_eq!(Seed::from_bytes(&vec![1; length]), Err(error.into()));
+    }
+    let error = Seed::from_bytes(&[1; 64]).unwrap_err();
+    assert_eq!(error, InvalidSeed::Unbound { expected: 32, actual: 64 });
+    assert_eq!(
+        error.to_string(),
+        "64 bytes are a private key from before 2026-11, which is not bound to a parameter set; \
+         make a new key, of 32 bytes"
+    );
+}
+
+#[test]
+fn seeds_are_values() {
     type Seed = KeyPairSeed<CtruPrime761>;
     let seed = seed::<CtruPrime761>();
-    let (first, z) = seed.as_bytes().split_at(SEED_BYTES);
-    let key = DecapsulationKey::generate_deterministic(&array(first), &array(z));
-    assert_eq!(seed.decapsulation_key(), key);
-    for length in [0, 32, 63, 65, 96] {
-        let error = InvalidLength { expected: 64, actual: length };
-        assert_eq!(Seed::from_bytes(&vec![1; length]), Err(error));
-    }
     assert_ne!(Seed::try_generate().unwrap(), Seed::try_generate().unwrap());
     assert_eq!(format!("{seed:?}"), "KeyPairSeed<CTRU-Prime-761>(..)");
     let mut bytes = *seed.as_bytes();
-    bytes[63] ^= 1;
+    bytes[31] ^= 1;
     assert_ne!(Seed::from_bytes(&bytes).unwrap(), seed);
 }

@@ -11,6 +11,7 @@ mod device_engine;
 mod device_faults;
 mod failing_device;
 mod key_file;
+mod known_answer;
 mod merged;
 mod operations;
 mod powers;

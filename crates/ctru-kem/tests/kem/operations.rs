@@ -504,8 +504,8 @@ fn placeholders<P: ParameterSet>() {
     );
 }
 
-/// Checks that a wiped secret is the placeholder. Keys have no such function: a wiped key that could
-/// still decapsulate would give secrets that everybody can compute.
+/// Checks that a wiped secret is the placeholder. Keys have no such function: a wiped key that
+/// could still decapsulate would give secrets that everybody can compute.
 fn a_wiped_secret_is_the_placeholder<P: ParameterSet>() {
     let public = key::<P>(28).encapsulation_key();
     let (_, mut secret) = public.encapsulate_deterministic(&[29; SEED_BYTES]);

@@ -48,9 +48,10 @@ fn round_trips<P: ParameterSet>() {
     round_trip(&encapsulation_key, encapsulation_key.as_ref());
     round_trip(&decapsulation_key, decapsulation_key.as_ref());
     round_trip(&ciphertext, ciphertext.as_ref());
-    let seed = KeyPairSeed::<P>::from_bytes(&[7; KEY_PAIR_SEED_BYTES]).unwrap();
+    let seed = KeyPairSeed::<P>::from_bytes(&[7; SEED_BYTES]).unwrap();
     round_trip(&seed, seed.as_ref());
-    refused::<KeyPairSeed<P>>(&[7; KEY_PAIR_SEED_BYTES - 1], "64");
+    refused::<KeyPairSeed<P>>(&[7; SEED_BYTES - 1], "expected 32 bytes, got 31");
+    refused::<KeyPairSeed<P>>(&[7; KEY_PAIR_SEED_BYTES], "before 2026-11");
 }
 
 /// Checks that both formats refuse the bytes with a message that contains `reason`.

@@ -101,8 +101,16 @@ class PrivateKey:
         """Generates a key with the system's randomness."""
 
     @staticmethod
-    def from_seed_bytes(set: str, seed: Buffer, *, encoding: str = "mixed-radix") -> PrivateKey:
-        """Generates the key that 64 bytes determine: the seed of the key, then `z`."""
+    def from_seed(set: str, seed: Buffer, *, encoding: str = "mixed-radix") -> PrivateKey:
+        """Generates the key that 32 bytes determine. The same bytes give an unrelated key for
+        another set. A seed must serve one encoding only."""
+
+    @staticmethod
+    def from_vector_seeds(
+        set: str, pair: Buffer, *, encoding: str = "mixed-radix"
+    ) -> PrivateKey:
+        """Generates the key that 64 bytes determine: the seed of the polynomials, then `z`. It is
+        for test vectors only: with the same bytes, another set has a related key."""
 
     @staticmethod
     def from_bytes(set: str, data: Buffer, *, encoding: str = "mixed-radix") -> PrivateKey:
@@ -114,9 +122,9 @@ class PrivateKey:
     def to_bytes(self) -> bytes:
         """Returns the encoded key, which is secret."""
 
-    def seed_bytes(self) -> bytes:
-        """Returns the 64 bytes that determine the key, which are secret. Raises `ValueError` if the
-        key was read from its bytes, because the seed is not known then."""
+    def seed(self) -> bytes:
+        """Returns the 32 bytes that determine the key, which are secret. Raises `ValueError` if
+        they are not known, because the key was neither generated nor made from a seed."""
 
     def public_key(self) -> PublicKey:
         """Returns the public key."""
@@ -174,11 +182,11 @@ class HybridPrivateKey:
 
     @staticmethod
     def from_bytes(set: str, data: Buffer) -> HybridPrivateKey:
-        """Reads a key, 96 bytes: the seed of the key of CTRU-Prime and its `z`, then the key of
-        X25519. Raises `InvalidKey` if there is another number of bytes."""
+        """Reads a key, 32 bytes, from which both private keys are generated. The same bytes give an
+        unrelated key for another set. Raises `InvalidKey` if there is another number of bytes."""
 
     def to_bytes(self) -> bytes:
-        """Returns the 96 bytes of the key, which are secret."""
+        """Returns the 32 bytes of the key, which are secret."""
 
     def public_key(self) -> HybridPublicKey:
         """Returns the public key."""

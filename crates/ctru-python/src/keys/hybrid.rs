@@ -1,4 +1,4 @@
-//! Keys of CTRU-Prime with X25519. A private key is the bytes from which it is generated.
+//! Keys of CTRU-Prime with X25519. A private key is the 32 bytes from which it is generated.
 
 use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES};
 

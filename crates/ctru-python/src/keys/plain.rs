@@ -1,6 +1,6 @@
 //! Keys of CTRU-Prime.
 
-use ctru_kem::KEY_PAIR_SEED_BYTES;
+use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed};
 use pyo3::types::PyDict;
 
 use super::*;
@@ -33,17 +33,39 @@ classes! {
         }
     }
 
-    class PrivateKey(seed: Option<Secret<KEY_PAIR_SEED_BYTES>> = None) {
+    class PrivateKey(seed: Option<Zeroizing<Vec<u8>>> = None) {
         #[staticmethod]
         #[pyo3(signature = (set, *, encoding = "mixed-radix"))]
         fn generate(py: Python<'_>, set: &str, encoding: &str) -> PyResult<Self> {
-            Ok(Self::from_seed(py, Set::new(set, encoding)?, random()?))
+            let set = Set::new(set, encoding)?;
+            let mut seed = Zeroizing::new(vec![0; SEED_BYTES]);
+            fill_randomly(&mut seed)?;
+            Self::seeded(py, set, seed)
         }
 
         #[staticmethod]
         #[pyo3(signature = (set, seed, *, encoding = "mixed-radix"))]
-        fn from_seed_bytes(set: &str, seed: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
-            Ok(Self::from_seed(seed.py(), Set::new(set, encoding)?, secret(seed, "seed")?))
+        fn from_seed(set: &str, seed: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
+            Self::seeded(seed.py(), Set::new(set, encoding)?, copy_of(seed, "seed")?)
+        }
+
+        #[staticmethod]
+        #[pyo3(signature = (set, pair, *, encoding = "mixed-radix"))]
+        fn from_vector_seeds(
+            set: &str,
+            pair: &Bound<'_, PyAny>,
+            encoding: &str,
+        ) -> PyResult<Self> {
+            let set = Set::new(set, encoding)?;
+            let (py, pair) = (pair.py(), secret::<KEY_PAIR_SEED_BYTES>(pair, "pair")?);
+            let [seed, z] = pair.as_chunks::<SEED_BYTES>().0 else {
+                unreachable!("a pair has two parts")
+            };
+            let key: Box<dyn Private<SEED_BYTES>> = with_set!(set, P => {
+                let generate = ctru_kem::DecapsulationKey::<P>::generate_deterministic;
+                py.detach(|| Box::new(generate(seed, z)))
+            });
+            Ok(Self { set, key, seed: None })
         }
 
         #[staticmethod]
@@ -52,11 +74,11 @@ classes! {
             Self::read(Set::new(set, encoding)?, data)
         }
 
-        fn seed_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        fn seed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
             let seed = self.seed.as_ref().ok_or_else(|| {
-                value_error("the seed is not known: the key was read from its bytes")
+                value_error("the seed is not known: the key was not made from one")
             })?;
-            Ok(PyBytes::new(py, &***seed))
+            Ok(PyBytes::new(py, seed))
         }
 
         #[getter]
@@ -72,17 +94,16 @@ impl PrivateKey {
         (self.set, self.key.bytes())
     }
 
-    /// Generates the key that a seed determines: the seed of the polynomials, then `z`.
-    fn from_seed(py: Python<'_>, set: Set, seed: Secret<KEY_PAIR_SEED_BYTES>) -> Self {
-        let [polynomials, z] = seed.as_chunks::<SEED_BYTES>().0 else {
-            unreachable!("a seed has two parts")
-        };
+    /// Generates the key that a seed determines.
+    ///
+    /// # Errors
+    /// `ValueError` if the seed has a wrong length.
+    fn seeded(py: Python<'_>, set: Set, seed: Zeroizing<Vec<u8>>) -> PyResult<Self> {
         let key: Box<dyn Private<SEED_BYTES>> = with_set!(set, P => {
-            py.detach(|| {
-                let generate = ctru_kem::DecapsulationKey::<P>::generate_deterministic;
-                Box::new(generate(polynomials, z))
-            })
+            let pair = KeyPairSeed::<P>::from_bytes(&seed)
+                .map_err(|error| value_error(format!("seed is not valid: {error}")))?;
+            py.detach(|| Box::new(pair.decapsulation_key()))
         });
-        Self { set, key, seed: Some(seed) }
+        Ok(Self { set, key, seed: Some(seed) })
     }
 }

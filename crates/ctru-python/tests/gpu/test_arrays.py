@@ -85,7 +85,7 @@ def test_vectors(set, encoding):
 
 
 def test_one_key_and_arrays_of_the_caller(run):
-    private = ctru.PrivateKey.from_seed_bytes("761", bytes(64))
+    private = ctru.PrivateKey.from_seed("761", bytes(32))
     public = private.public_key()
     expected = engine().encapsulate(public, count=700, **SEEDS)
     one = np.frombuffer(public.to_bytes(), np.uint8)

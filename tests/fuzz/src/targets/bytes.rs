@@ -84,7 +84,7 @@ fn set_examples<P: ParameterSet>() -> Vec<Vec<u8>> {
 }
 
 fn hybrid_examples<P: ctru_hybrid::ParameterSet>() -> Vec<Vec<u8>> {
-    let key = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic(&[4; 96]);
+    let key = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic(&[4; 32]);
     let public = key.encapsulation_key();
     let ciphertext = public.encapsulate_deterministic(&[5; 64]).0;
     vec![key.as_bytes().to_vec(), public.as_ref().to_vec(), ciphertext.as_ref().to_vec()]

@@ -58,7 +58,7 @@ fn read_public<K: DecodePublicKey + EncodePublicKey>(input: &[u8]) {
 /// Files with keys, in DER and PEM.
 pub(crate) fn file_examples() -> Vec<Vec<u8>> {
     use ctru_kem::CtruPrime653;
-    let seed = KeyPairSeed::<CtruPrime653>::from_bytes(&[7; 64]).expect("the length is right");
+    let seed = KeyPairSeed::<CtruPrime653>::from_bytes(&[7; 32]).expect("the length is right");
     let public = seed.decapsulation_key().encapsulation_key();
     let mut files = vec![];
     write(&mut files, &seed, &public);
@@ -67,7 +67,7 @@ pub(crate) fn file_examples() -> Vec<Vec<u8>> {
 }
 
 fn write_hybrid<P: ctru_hybrid::ParameterSet + AssociatedOid>(files: &mut Vec<Vec<u8>>) {
-    let key = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic(&[4; 96]);
+    let key = ctru_hybrid::DecapsulationKey::<P>::generate_deterministic(&[4; 32]);
     write(files, &key, &key.encapsulation_key());
 }
 
