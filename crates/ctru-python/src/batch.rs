@@ -61,7 +61,7 @@ impl<'a, 'py> Input<'a, 'py> {
         gpu: Option<&Gpu>,
         row_bytes: usize,
     ) -> PyResult<Self> {
-        let view = view(object, name, gpu)?;
+        let view = view(object, name, gpu, Some(row_bytes))?;
         let rows = view.rows(name, row_bytes)?;
         let kind = Kind::of(object, &view)?;
         Ok(Self { name, source: Source::Array(view), kind, row_bytes, rows })

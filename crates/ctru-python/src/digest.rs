@@ -6,7 +6,7 @@ use std::{io, thread};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 use sha2::{Digest, Sha256};
 
 use crate::arrays::{Reading, View, begin, view};
@@ -84,24 +84,27 @@ fn sum_on_threads(numbers: &[[u8; 8]], columns: &[(&[u8], usize)]) -> io::Result
 pub(crate) fn digest<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyAny>,
-    columns: Vec<Bound<'py, PyAny>>,
+    columns: &Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let rows = view(rows, "rows", None)?;
+    let rows = view(rows, "rows", None, None)?;
     if !rows.length().is_multiple_of(8) {
         return Err(value_error("rows does not have eight bytes per row"));
     }
     let count = rows.length() / 8;
-    let views: Vec<View<'_>> =
-        columns.iter().map(|column| view(column, "a column", None)).collect::<PyResult<_>>()?;
+    let names: Vec<_> = (0..columns.len()).map(|place| format!("columns[{place}]")).collect();
+    let named = names.iter().map(String::as_str);
+    let views: Vec<View<'_>> = named
+        .clone()
+        .zip(columns)
+        .map(|(name, column)| view(&column, name, None, None))
+        .collect::<PyResult<_>>()?;
     let width = |length: usize| length / count.max(1);
-    let mut lengths = views.iter().map(View::length);
-    if let Some(length) = lengths.find(|&length| length != width(length) * count) {
-        return Err(value_error(format!(
-            "a column has {length} bytes, which are not {count} rows"
-        )));
+    let mut lengths = named.clone().zip(views.iter().map(View::length));
+    if let Some((name, length)) = lengths.find(|(_, length)| *length != width(*length) * count) {
+        return Err(value_error(format!("{name} has {length} bytes, which are not {count} rows")));
     }
     let mut reads = vec![("rows", rows)];
-    reads.extend(views.into_iter().map(|view| ("a column", view)));
+    reads.extend(named.zip(views));
     let (reads, _) = begin(py, reads, Vec::new())?;
     let mut bytes = reads.iter().map(Reading::bytes);
     let (numbers, _) = bytes.next().expect("the first array has the rows").as_chunks::<8>();

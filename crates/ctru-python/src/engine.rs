@@ -11,6 +11,7 @@ use pyo3::types::PyTuple;
 
 use crate::arrays::{Kind, Output};
 use crate::batch::{Batch, Input};
+use crate::calls;
 use crate::errors::{engine_error, type_error, type_name, value_error};
 use crate::gpu::Gpu;
 use crate::keys::{PrivateKey, PublicKey};
@@ -28,7 +29,34 @@ const DEVICE_CHUNK: usize = 1 << 20;
 /// The names of the two arrays of the argument `out`.
 const TWO: [&str; 2] = ["out[0]", "out[1]"];
 
-/// Runs batches of one parameter set.
+/// Runs batches of one parameter set, on all cores or on an NVIDIA GPU.
+///
+/// `device` is "cpu", "cuda" for the first GPU, "cuda:1" for the second one, or "auto" for a GPU if
+/// there is one. `threads` is the number of threads of an engine on the CPU. Unless given, there is
+/// one per core, or as many as the environment variable `RAYON_NUM_THREADS` says. Several threads
+/// of Python may use one engine. In a process that was forked, an engine of the parent raises
+/// `RuntimeError`.
+///
+/// A batch reads and writes arrays where they lie, without the GIL: all of them on the host, or all
+/// of them on the GPU of the engine, where it follows the work that their library has issued to its
+/// current stream. Results are complete when the call returns. A single key for all operations can
+/// be on the host. `ValueError` is raised if an array of `out` shares memory with another array of
+/// the call or with one that another call uses, and if a call reads what another one writes. During
+/// the call, no other code may change the arrays. If a batch fails, the results that it has written
+/// to `out` are wiped.
+///
+/// A numpy array or a DLPack tensor has the shape (count, size); one dimension is one row. `bytes`,
+/// `bytearray`, and each other buffer of one dimension, such as a memoryview of `bytes`, have any
+/// number of rows, one after the other. A buffer of two dimensions has the shape (count, size).
+/// Arrays are contiguous. An Arrow array, or a stream of its chunks, has the type
+/// `fixed_size_binary`, or is copied first and has the type `binary`, `large_binary`, `binary_view`
+/// or a dictionary of one of these.
+///
+/// With `seed`, which has 32 bytes, operation `i` takes the seed that is derived from the seed, the
+/// context, the parameter set and the row `first + i`. So a job can be cut into batches at any row.
+/// `context` has up to 32 bytes and names what the seed is used for; text counts in UTF-8, and
+/// `UnicodeEncodeError` is raised if it has lone surrogates. Two batches with the same seed,
+/// context and rows have the same secrets. Without `seed`, the system's randomness is used.
 #[pyclass(frozen, module = "ctru")]
 pub(crate) struct Engine {
     set: Set,
@@ -66,9 +94,8 @@ impl Device {
 
 /// Returns the argument `count`.
 fn count_of(count: &Bound<'_, PyAny>) -> PyResult<usize> {
-    whole_number(count, "count")?
-        .extract()
-        .map_err(|_| value_error(format!("count is {count}, not a number of rows")))
+    let count = whole_number(count, "count")?;
+    count.extract().map_err(|_| value_error(format!("count is {count}, not a number of rows")))
 }
 
 /// Returns the two arrays of the argument `out`.
@@ -128,7 +155,7 @@ impl Engine {
     where
         C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
     {
-        let between = || py.check_signals().and_then(|()| self.check_process());
+        let between = || calls::check_signals(py).and_then(|()| self.check_process());
         batch.compute(py, (count, self.chunk), between, compute)?;
         batch.finish()
     }
@@ -158,13 +185,13 @@ impl Engine {
         let device = Device::named(device)?;
         let threads: usize = match threads {
             None => 0,
-            Some(threads) => whole_number(threads, "threads")?
-                .extract()
-                .ok()
-                .filter(|threads| (1..=MOST_THREADS).contains(threads))
-                .ok_or_else(|| {
+            Some(threads) => {
+                let threads = whole_number(threads, "threads")?;
+                let valid = |threads: &usize| (1..=MOST_THREADS).contains(threads);
+                threads.extract().ok().filter(valid).ok_or_else(|| {
                     value_error(format!("threads is {threads}, not in 1..={MOST_THREADS}"))
-                })?,
+                })?
+            }
         };
         let of = |device: String, threads, chunk, run| {
             let (sizes, process) = (set.parameters(), Process::current());
@@ -190,6 +217,11 @@ impl Engine {
         py.detach(open)
     }
 
+    /// Generates `count` key pairs. Returns the public and the private keys, as arrays of the kind
+    /// "numpy" or of another `kind`, or the arrays `out`.
+    ///
+    /// The kinds are "numpy", "arrow", "bytes", "bytearray" and "memoryview", and on the GPU of the
+    /// engine "cupy" and "torch".
     #[pyo3(signature = (
         count, *, seed = None, context = None, first = None, kind = None, out = None
     ))]
@@ -222,6 +254,11 @@ impl Engine {
         Ok(results.into())
     }
 
+    /// Encapsulates once to each key, or `count` times to a single key. Returns the shared secrets
+    /// and the ciphertexts, as arrays of the kind of `public_keys`, which are numpy arrays for a
+    /// `PublicKey`, or the arrays `out`.
+    ///
+    /// Raises `InvalidKey` with the first row that is not a key.
     #[pyo3(signature = (
         public_keys, *, count = None, seed = None, context = None, first = None, out = None
     ))]
@@ -263,6 +300,10 @@ impl Engine {
         Ok(results.into())
     }
 
+    /// Decapsulates each ciphertext with the key of its row, or with a single key. Returns the
+    /// shared secrets, as an array of the kind of `ciphertexts`, or the array `out`.
+    ///
+    /// Raises `InvalidKey` with the first row that is not a key.
     #[pyo3(signature = (private_keys, ciphertexts, *, out = None))]
     fn decapsulate<'py>(
         &self,
@@ -299,21 +340,25 @@ impl Engine {
         Ok(secrets)
     }
 
+    /// The name of the parameter set, such as "761".
     #[getter]
     fn set(&self) -> &'static str {
         self.set.name()
     }
 
+    /// The encoding of public keys: "mixed-radix" or "packed13".
     #[getter]
     fn encoding(&self) -> &'static str {
         self.set.encoding()
     }
 
+    /// The device: "cpu", or "cuda:" and the number of the GPU.
     #[getter]
     fn device(&self) -> &str {
         &self.device
     }
 
+    /// The number of threads that compute or prepare the work of a GPU.
     #[getter]
     fn threads(&self) -> usize {
         self.threads

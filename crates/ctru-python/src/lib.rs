@@ -1,12 +1,13 @@
 //! The native module `ctru._ctru` of the Python package `ctru`.
 //!
 //! `keys` has single operations, `engine` and `batch` have batches, `arrays` has the arrays that
-//! batches read and write.
-//! The package around it, in the folder `python`, re-exports this module and has what is written in
-//! Python. It also has the documentation of the interface, in `_ctru.pyi`.
+//! batches read and write. What `help` shows in Python are the comments on the classes and methods
+//! here. The package around it, in the folder `python`, re-exports this module and has what is
+//! written in Python. It also has the types of the interface, in `_ctru.pyi`.
 
 mod arrays;
 mod batch;
+mod calls;
 mod digest;
 mod engine;
 mod errors;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _ctru(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InvalidKey", py.get_type::<errors::InvalidKey>())?;
     module.add("DeviceError", py.get_type::<errors::DeviceError>())?;
     module.add_class::<sets::Parameters>()?;

@@ -3,10 +3,11 @@
 use ctru_kem::SEED_BYTES;
 use ctru_kem::engine::{Context, Expand};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyInt, PyString};
 use zeroize::Zeroizing;
 
 use crate::arrays::{copy_of, copy_to};
+use crate::calls;
 use crate::errors::value_error;
 
 /// A master seed of the caller, or a random one.
@@ -77,9 +78,8 @@ impl MasterSeed {
 
 /// Returns the argument `first`.
 fn row_number(first: &Bound<'_, PyAny>) -> PyResult<u64> {
-    whole_number(first, "first")?
-        .extract()
-        .map_err(|_| value_error(format!("first is {first}, not in 0..2**64")))
+    let first = whole_number(first, "first")?;
+    first.extract().map_err(|_| value_error(format!("first is {first}, not in 0..2**64")))
 }
 
 /// Returns the integer that an argument is.
@@ -89,9 +89,8 @@ fn row_number(first: &Bound<'_, PyAny>) -> PyResult<u64> {
 pub(crate) fn whole_number<'py>(
     value: &Bound<'py, PyAny>,
     name: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let index = value.py().import("operator")?.getattr("index")?;
-    index.call1((value,)).map_err(|_| {
+) -> PyResult<Bound<'py, PyInt>> {
+    calls::integer(value).map_err(|_| {
         let kind = crate::errors::type_name(value);
         crate::errors::type_error(format!("{name} is a {kind}, not an integer"))
     })

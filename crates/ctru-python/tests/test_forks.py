@@ -5,6 +5,8 @@ import mmap
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +57,40 @@ def test_an_engine_is_refused():
     ):
         with pytest.raises(RuntimeError, match="fork"):
             in_child(call)
+
+
+def test_a_fork_with_the_same_number():
+    """The first process of a container has the number 1. If it makes another container, the first
+    process in there is a fork of it with the same number, which no handler of forks has seen."""
+    code = """
+import ctypes, os, signal, sys
+import ctru
+
+def clone():
+    new_processes, x86_64 = 0x20000000, 56
+    return ctypes.PyDLL(None).syscall(x86_64, new_processes | signal.SIGCHLD, 0, 0, 0, 0)
+
+def end_as(child):
+    sys.exit(7) if child < 0 else os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+if (first := clone()) != 0:
+    end_as(first)
+engine = ctru.Engine("761", "cpu", threads=2)
+out = tuple(bytearray(64 * size) for size in (1158, 1571))
+engine.generate(64, out=out)
+if (second := clone()) != 0:
+    end_as(second)
+try:
+    engine.generate(64, out=out)
+except RuntimeError as error:
+    del engine
+    os._exit(0 if os.getpid() == 1 and "fork" in str(error) and any(out[1]) else 1)
+os._exit(2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    if done.returncode == 7:
+        pytest.skip("the system gives this process no PID namespace")
+    assert done.returncode == 0
 
 
 def test_a_new_engine_works():

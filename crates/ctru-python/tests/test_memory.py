@@ -67,7 +67,7 @@ def test_arrays_that_a_batch_writes_are_not_read(many):
     until_refused(
         lambda: run.generate(len(public), out=(public, private)),
         lambda: ctru._ctru.digest(rows.tobytes(), [private]),
-        "a column shares memory with an array that another call writes",
+        "columns[0] shares memory with an array that another call writes",
     )
 
 

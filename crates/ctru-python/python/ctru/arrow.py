@@ -1,9 +1,13 @@
 """Functions from a record batch of Arrow to a record batch.
 
 Ray Data, Spark's `mapInArrow`, Dask, Polars and DataFusion can call them. Each function adds
-columns to the columns of its batch. Keys and ciphertexts are columns of `fixed_size_binary`, or of
-`binary` or `large_binary`, whose values are copied first. New columns have the type of the column
-that is read, and `fixed_size_binary` beside keys that are generated.
+columns to the columns of its batch, which is a `pyarrow.RecordBatch`, or a `pyarrow.Table` with
+columns in chunks. The result is of the same kind.
+
+Keys and ciphertexts are columns of `fixed_size_binary`, or of `binary`, `large_binary`,
+`binary_view`, a dictionary of these, or an extension of one, whose values are copied first. New
+columns have the type of the column that is read if that is `binary`, `large_binary` or
+`binary_view`, and `fixed_size_binary` otherwise.
 
 With `seed` and `context`, the operation of a row takes the seed that is derived for the number in
 the column `row`, as in `ctru.Engine`: the same row has the same result in every batch.
@@ -16,9 +20,10 @@ A process has one engine for each parameter set and device.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
@@ -31,6 +36,9 @@ if TYPE_CHECKING:
 
 
 __all__ = ["decapsulate", "digest", "encapsulate", "engine", "generate"]
+
+#: A record batch, or a table.
+Batch = TypeVar("Batch", pa.RecordBatch, pa.Table)
 
 _engines: dict[tuple[str, str, str, int | None], Engine] = {}
 _lock = threading.Lock()
@@ -62,7 +70,7 @@ def engine(
 
 
 def generate(
-    batch: pa.RecordBatch,
+    batch: Batch,
     *,
     set: str = "761",
     seed: Buffer | None = None,
@@ -73,7 +81,7 @@ def generate(
     encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
-) -> pa.RecordBatch:
+) -> Batch:
     """Adds a key pair to each row, in the columns `public_key` and `private_key`.
 
     With `private_key=None`, only public keys are added. Without a seed, the private keys are lost
@@ -97,7 +105,7 @@ def generate(
 
 
 def encapsulate(
-    batch: pa.RecordBatch,
+    batch: Batch,
     public_key: str = "public_key",
     *,
     set: str = "761",
@@ -109,7 +117,7 @@ def encapsulate(
     encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
-) -> pa.RecordBatch:
+) -> Batch:
     """Encapsulates once to the key of each row, and adds the columns `ciphertext` and
     `shared_secret`.
 
@@ -122,26 +130,26 @@ def encapsulate(
         raise ValueError("shared secrets that are neither a column nor made from a seed are lost")
     sizes = parameters(set, encoding=encoding)
     run = engine(set, encoding=encoding, device=device, threads=threads)
-    keys, kind = _rows(batch, public_key, sizes.public_key_bytes)
+    keys = _rows(batch, public_key, sizes.public_key_bytes)
 
     def of_run(first: int, offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
         try:
             sent = run.encapsulate(keys.slice(offset, count), **_at(seeds, first))
-        except ValueError as error:
-            raise _located(error, "public_keys", public_key, offset) from None
+        except (TypeError, ValueError) as error:
+            raise _located(error, {"public_keys": public_key}, offset) from None
         if shared_secret is None:
             _wipe(sent[0])
         return sent
 
     secrets, ciphertexts = _in_runs(batch, _seeds(seed, context), row, of_run, 2)
-    new = [(ciphertext, ciphertexts.cast(kind(sizes.ciphertext_bytes)))]
+    new = [(ciphertext, _like(keys, ciphertexts))]
     if shared_secret is not None:
-        new.append((shared_secret, secrets.cast(kind(sizes.shared_secret_bytes))))
+        new.append((shared_secret, _like(keys, secrets)))
     return _with(batch, new)
 
 
 def decapsulate(
-    batch: pa.RecordBatch,
+    batch: Batch,
     private_key: str = "private_key",
     ciphertext: str = "ciphertext",
     *,
@@ -153,7 +161,7 @@ def decapsulate(
     encoding: str = "mixed-radix",
     device: str = "auto",
     threads: int | None = None,
-) -> pa.RecordBatch:
+) -> Batch:
     """Decapsulates the ciphertext of each row with its private key, and adds the column
     `shared_secret`.
 
@@ -164,7 +172,7 @@ def decapsulate(
     """
     sizes = parameters(set, encoding=encoding)
     run = engine(set, encoding=encoding, device=device, threads=threads)
-    ciphertexts, kind = _rows(batch, ciphertext, sizes.ciphertext_bytes)
+    ciphertexts = _rows(batch, ciphertext, sizes.ciphertext_bytes)
     seeds = _seeds(seed, context)
     if seeds:
 
@@ -172,20 +180,23 @@ def decapsulate(
             _, keys = run.generate(count, kind="arrow", **_at(seeds, first))
             try:
                 return (run.decapsulate(keys, ciphertexts.slice(offset, count)),)
+            except (TypeError, ValueError) as error:
+                raise _located(error, {"ciphertexts": ciphertext}, offset) from None
             finally:
                 _wipe(keys)
 
         (secrets,) = _in_runs(batch, seeds, row, of_run, 1)
     else:
-        keys, _ = _rows(batch, private_key, sizes.private_key_bytes)
+        keys = _rows(batch, private_key, sizes.private_key_bytes)
         try:
             secrets = run.decapsulate(keys, ciphertexts)
-        except ValueError as error:
-            raise _located(error, "private_keys", private_key, 0) from None
-    return _with(batch, [(shared_secret, secrets.cast(kind(sizes.shared_secret_bytes)))])
+        except (TypeError, ValueError) as error:
+            names = {"private_keys": private_key, "ciphertexts": ciphertext}
+            raise _located(error, names, 0) from None
+    return _with(batch, [(shared_secret, _like(ciphertexts, secrets))])
 
 
-def digest(batch: pa.RecordBatch, columns: Sequence[str], *, row: str = "row") -> int:
+def digest(batch: pa.RecordBatch | pa.Table, columns: Sequence[str], *, row: str = "row") -> int:
     """Returns the digest of a batch: the sum modulo 2^256 of SHA-256(row as 8 bytes, little-endian,
     then the bytes of the columns in the order given).
 
@@ -193,16 +204,13 @@ def digest(batch: pa.RecordBatch, columns: Sequence[str], *, row: str = "row") -
     set is the sum of the digests of its batches modulo 2^256. It does not depend on their order.
     """
     numbers = _numbers(batch, row)
-    arrays = []
-    for name in columns:
-        column = _column(batch, name)
-        if not pa.types.is_fixed_size_binary(column.type):
-            widths = pc.unique(pc.binary_length(column)).to_pylist() or [0]
-            if len(widths) != 1 or widths[0] is None:
-                raise ValueError(f"the values of the column {name!r} have several lengths")
-            column = _fixed(column, name, widths[0])
-        arrays.append(column)
-    return int.from_bytes(_digest(_content(numbers), arrays), "big")
+    arrays = [_column(batch, name) for name in columns]
+    names = [f"columns[{place}]" for place in range(len(columns))]
+    try:
+        total = _digest(_content(numbers), arrays)
+    except (TypeError, ValueError) as error:
+        raise _located(error, dict(zip(names, columns, strict=True)), 0) from None
+    return int.from_bytes(total, "big")
 
 
 def _wipe(secrets: pa.FixedSizeBinaryArray) -> None:
@@ -229,7 +237,7 @@ def _at(seeds: dict[str, Any], first: int) -> dict[str, Any]:
 
 
 def _in_runs(
-    batch: pa.RecordBatch,
+    batch: pa.RecordBatch | pa.Table,
     seeds: dict[str, Any],
     row: str,
     compute: Callable[[int, int, int, dict[str, Any]], tuple[Any, ...]],
@@ -257,26 +265,39 @@ def _runs(numbers: pa.UInt64Array) -> Iterator[tuple[int, int, int]]:
         yield numbers[place].as_py(), place, end - place
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Returns the column `name`, without nulls."""
-    if not isinstance(batch, pa.RecordBatch):
-        raise TypeError(f"batch is a {type(batch).__name__}, not a pyarrow.RecordBatch")
+def _column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array | pa.ChunkedArray:
+    """Returns the column `name`."""
+    if not isinstance(batch, pa.RecordBatch | pa.Table):
+        kind = type(batch).__name__
+        raise TypeError(f"batch is a {kind}, not a pyarrow.RecordBatch or a pyarrow.Table")
     places = batch.schema.get_all_field_indices(name)
     if len(places) != 1:
         known = ", ".join(batch.schema.names)
         raise ValueError(f"the batch has {len(places)} columns {name!r}; its columns are {known}")
-    column = batch.column(places[0])
-    if column.null_count:
-        null = pc.index(pc.is_null(column), True).as_py()
-        raise ValueError(f"row {null} of the column {name!r} is null")
-    return column
+    return batch.column(places[0])
 
 
-def _numbers(batch: pa.RecordBatch, row: str) -> pa.UInt64Array:
+def _numbers(batch: pa.RecordBatch | pa.Table, row: str) -> pa.UInt64Array:
     """Returns the numbers of the rows."""
     column = _column(batch, row)
+    kind = column.type
+    while True:
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        # Old versions of pyarrow make chunks of it again.
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks)
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        elif isinstance(column, pa.DictionaryArray):
+            column = column.dictionary.take(column.indices)
+        else:
+            break
     if not pa.types.is_integer(column.type):
-        raise TypeError(f"the column {row!r} has the type {column.type}, not uint64")
+        raise TypeError(f"the column {row!r} has the type {kind}, not uint64")
+    if column.null_count:
+        null = pc.index(pc.is_null(column), True).as_py()
+        raise ValueError(f"row {null} of the column {row!r} is null")
     try:
         return column.cast(pa.uint64())
     except pa.ArrowInvalid:
@@ -291,46 +312,50 @@ def _content(numbers: pa.UInt64Array) -> Buffer:
     return memoryview(data).cast("B")[8 * numbers.offset : 8 * (numbers.offset + len(numbers))]
 
 
-def _rows(
-    batch: pa.RecordBatch, name: str, size: int
-) -> tuple[pa.FixedSizeBinaryArray, Callable[[int], pa.DataType]]:
-    """Returns the column `name` as rows of `size` bytes, and a function from the size of a new
-    column to its type."""
+def _rows(batch: pa.RecordBatch | pa.Table, name: str, size: int) -> pa.Array | pa.ChunkedArray:
+    """Returns the column `name`, whose values must have `size` bytes."""
     column = _column(batch, name)
-    kind: Callable[[int], pa.DataType]
-    if pa.types.is_fixed_size_binary(column.type):
-        kind = pa.binary
-    else:
-        of_column = column.type
-        kind = lambda _: of_column  # noqa: E731
-    return _fixed(column, name, size), kind
+    kind = column.type
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width != size:
+        raise TypeError(f"the column {name!r} has the type {kind}, not {pa.binary(size)}")
+    return column
 
 
-def _fixed(column: pa.Array, name: str, size: int) -> pa.FixedSizeBinaryArray:
-    """Returns a column of bytes as an array of the type `fixed_size_binary(size)`."""
-    wanted = pa.binary(size)
-    if column.type == wanted:
-        return column
-    is_binary = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
-    if not is_binary:
-        raise TypeError(f"the column {name!r} has the type {column.type}, not {wanted}")
-    wrong = pc.index(pc.not_equal(pc.binary_length(column), size), True).as_py()
-    if wrong >= 0:
-        length = len(column[wrong].as_py())
-        raise ValueError(f"row {wrong} of the column {name!r} has {length} bytes, not {size}")
-    return column.cast(wanted)
+def _like(column: pa.Array | pa.ChunkedArray, rows: pa.FixedSizeBinaryArray) -> pa.Array:
+    """Returns rows with the type of a column, if its type says nothing of their size."""
+    kind = column.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return rows.cast(kind)
+    if _is_view(kind):
+        try:
+            return rows.cast(pa.binary()).cast(kind)
+        except pa.ArrowNotImplementedError:
+            # Old versions of pyarrow cannot cast to it.
+            return pa.array(rows.to_pylist(), kind)
+    return rows
 
 
-def _located(error: ValueError, argument: str, column: str, offset: int) -> ValueError:
-    """Returns an error about a row of an argument as an error about a row of the column."""
-    before, found, after = str(error).partition(f" of {argument} ")
-    if not found or not before.startswith("row "):
-        return error
-    row = int(before.removeprefix("row ")) + offset
-    return type(error)(f"row {row} of the column {column!r} {after}")
+def _is_view(kind: pa.DataType) -> bool:
+    """Returns whether a type is `binary_view`, which old versions of pyarrow do not have."""
+    return bool(getattr(pa.types, "is_binary_view", lambda _: False)(kind))
 
 
-def _with(batch: pa.RecordBatch, new: list[tuple[str, pa.Array]]) -> pa.RecordBatch:
+def _located(
+    error: TypeError | ValueError, columns: dict[str, str], offset: int
+) -> TypeError | ValueError:
+    """Returns an error about an argument, or about a row of it, as an error about its column and
+    the row of this. `columns` has the column of each argument."""
+    text = str(error)
+    for argument, column in columns.items():
+        found = re.fullmatch(rf"(?:row (\d+) of )?{re.escape(argument)} (.*)", text, re.DOTALL)
+        if found:
+            row, what = found.groups()
+            of_row = "" if row is None else f"row {int(row) + offset} of "
+            return type(error)(f"{of_row}the column {column!r} {what}")
+    return error
+
+
+def _with(batch: Batch, new: list[tuple[str, pa.Array]]) -> Batch:
     """Returns the batch with more columns. A column with the same name is replaced.
 
     What a job of `ctru.ray` has noted about its rows in the metadata is not true of the result.
@@ -343,4 +368,4 @@ def _with(batch: pa.RecordBatch, new: list[tuple[str, pa.Array]]) -> pa.RecordBa
     notes = batch.schema.metadata or {}
     kept_notes = {key: note for key, note in notes.items() if not key.startswith(b"ctru.")}
     schema = pa.schema(fields, kept_notes or None)
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return type(batch).from_arrays(columns, schema=schema)

@@ -14,11 +14,12 @@ use std::ptr::NonNull;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
+use pyo3::types::{PyBool, PyCapsule, PyCapsuleMethods, PyDict, PyInt};
 
 use super::capsule::take_alone;
 use super::in_use::described;
 use super::view::{Access, Shape, View};
+use crate::calls;
 use crate::errors::{caused_by, type_error, value_error};
 use crate::gpu::Gpu;
 use crate::part::Place;
@@ -126,7 +127,7 @@ impl<T> Drop for Taken<T> {
         if let Some(deleter) = self.deleter {
             // SAFETY: this is the deleter of the structure, which nobody else frees, because its
             // capsule says that it is used.
-            unsafe { deleter(self.managed.as_ptr()) }
+            unsafe { calls::run1(deleter, self.managed.as_ptr()) }
         }
     }
 }
@@ -189,13 +190,16 @@ fn exported<'py>(
     let py = export.py();
     let versioned = options.copy()?;
     versioned.set_item("max_version", (MAJOR, 1))?;
-    let capsule = match export.call((), Some(&versioned)) {
+    let capsule = match calls::call(export, (), Some(&versioned)) {
         // Producers before DLPack 1.0 do not know the argument.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => export.call((), Some(options)),
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            calls::call(export, (), Some(options))
+        }
         capsule => capsule,
     };
     let capsule = capsule.map_err(|error| {
-        let named = value_error(format!("{name} cannot be exported by DLPack: {error}"));
+        let text = calls::text_of(py, &error);
+        let named = value_error(format!("{name} cannot be exported by DLPack: {text}"));
         caused_by(py, named, error)
     })?;
     Ok(capsule.cast_into::<PyCapsule>()?)
@@ -204,9 +208,13 @@ fn exported<'py>(
 /// Returns whether an array on a GPU says by the CUDA array interface that its memory begins at
 /// this address and may be written.
 fn says_writable(object: &Bound<'_, PyAny>, address: usize) -> bool {
-    let data = object.getattr("__cuda_array_interface__").and_then(|all| all.get_item("data"));
-    let data = data.and_then(|data| data.extract::<(usize, bool)>());
-    data.is_ok_and(|data| data == (address, false))
+    let said = || {
+        let all = calls::attribute(object, "__cuda_array_interface__")?;
+        let data = calls::method(&all, "__getitem__", ("data",))?;
+        let (start, is_read_only): (Bound<'_, PyInt>, Bound<'_, PyBool>) = data.extract()?;
+        PyResult::Ok((start.extract::<usize>()?, is_read_only.is_true()))
+    };
+    said().is_ok_and(|said| said == (address, false))
 }
 
 /// Returns the memory of the argument `name`, or `None` if it is no DLPack tensor.
@@ -219,12 +227,17 @@ pub(super) fn view<'py>(
     name: &str,
     gpu: Option<&Gpu>,
 ) -> PyResult<Option<View<'py>>> {
-    let export = object.getattr_opt("__dlpack__")?;
-    let (Some(export), Some(device)) = (export, object.getattr_opt("__dlpack_device__")?) else {
+    let export = calls::attribute_if_any(object, "__dlpack__")?;
+    let (Some(export), Some(device)) =
+        (export, calls::attribute_if_any(object, "__dlpack_device__")?)
+    else {
         return Ok(None);
     };
     let devices = Devices(gpu);
-    let (device, number): (i32, i32) = device.call0()?.extract()?;
+    let (device, number): (Bound<'py, PyAny>, Bound<'py, PyAny>) =
+        calls::call(&device, (), None)?.extract()?;
+    let number_of = |value| calls::integer(value)?.extract::<i32>();
+    let (device, number) = (number_of(&device)?, number_of(&number)?);
     let place = devices.place(name, device, number)?;
     let py = object.py();
     let capsule = capsule_of(&export, name, place, gpu)?;

@@ -2,13 +2,15 @@
 #![allow(unsafe_code)]
 
 use pyo3::exceptions::PyMemoryError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyMemoryView, PyString};
-use pyo3::{ffi, intern};
 
+use super::arrow;
 use super::output::{Finish, Output};
 use super::packages::{import, is_numpy, loaded, package_of};
 use super::view::{Access, Shape, View};
+use crate::calls;
 use crate::errors::{type_error, type_name, value_error};
 use crate::gpu::Gpu;
 use crate::part::Place;
@@ -77,9 +79,9 @@ impl<'py> Kind<'py> {
             Self::MemoryView { has_rows: view.has_rows() }
         } else if is_numpy(object) {
             Self::Numpy
-        } else if object.hasattr(intern!(object.py(), "__arrow_c_array__"))? {
+        } else if arrow::is_one(object)? {
             Self::Arrow
-        } else if object.hasattr(intern!(object.py(), "__dlpack__"))? {
+        } else if calls::attribute_if_any(object, "__dlpack__")?.is_some() {
             maker_of_tensors(object)?.map_or(Self::Numpy, Self::Tensor)
         } else {
             Self::Bytes
@@ -125,7 +127,7 @@ impl<'py> Kind<'py> {
                 (array, finish)
             }
             Self::Numpy | Self::Tensor(_) => {
-                let array = import(py, "numpy")?.call_method1("empty", (shape, "uint8"))?;
+                let array = calls::method(&import(py, "numpy")?, "empty", (shape, "uint8"))?;
                 let finish = match self {
                     Self::Tensor(from) => Finish::Tensor(from.clone(), array.clone()),
                     _ => Finish::Same(array.clone()),
@@ -152,8 +154,8 @@ impl<'py> Kind<'py> {
                 (array.clone(), Finish::Same(array))
             }
             Self::Arrow => {
-                let buffer = import(py, "pyarrow")?.call_method1("allocate_buffer", (length,))?;
-                let address: usize = buffer.getattr("address")?.extract()?;
+                let buffer = calls::method(&import(py, "pyarrow")?, "allocate_buffer", (length,))?;
+                let address: usize = calls::attribute(&buffer, "address")?.extract()?;
                 let address = address as *mut u8;
                 let owner = buffer.clone();
                 // SAFETY: pyarrow has allocated so many bytes at this address. The buffer owns
@@ -162,7 +164,7 @@ impl<'py> Kind<'py> {
                 return Ok(Output::new(view, Finish::Arrow(buffer, shape), row_bytes));
             }
         };
-        Ok(Output::new(super::view(&content, "a new array", gpu)?, finish, row_bytes))
+        Ok(Output::new(super::view(&content, "a new array", gpu, None)?, finish, row_bytes))
     }
 }
 
@@ -183,10 +185,10 @@ fn cupy_array<'py>(
     shape: (usize, usize),
 ) -> PyResult<Bound<'py, PyAny>> {
     let cupy = import(py, "cupy")?;
-    let device = cupy.getattr("cuda")?.call_method1("Device", (number,))?;
-    device.call_method0("__enter__")?;
-    let array = cupy.call_method1("empty", (shape, "uint8"));
-    device.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+    let device = calls::method(&calls::attribute(&cupy, "cuda")?, "Device", (number,))?;
+    calls::method(&device, "__enter__", ())?;
+    let array = calls::method(&cupy, "empty", (shape, "uint8"));
+    calls::method(&device, "__exit__", (py.None(), py.None(), py.None()))?;
     array
 }
 
@@ -198,19 +200,19 @@ fn torch_tensor<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let torch = import(py, "torch")?;
     let options = [
-        ("dtype", torch.getattr("uint8")?),
+        ("dtype", calls::attribute(&torch, "uint8")?),
         ("device", PyString::new(py, &format!("cuda:{number}")).into_any()),
     ];
-    torch.call_method("empty", (shape,), Some(&options.into_py_dict(py)?))
+    calls::call(&calls::attribute(&torch, "empty")?, (shape,), Some(&options.into_py_dict(py)?))
 }
 
 /// Returns the function that makes a tensor of the kind of `object` from a numpy array, or `None`
 /// if its package has none.
 fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
-    let namespace = match object.getattr_opt("__array_namespace__")? {
-        Some(namespace) => namespace.call0()?,
+    let namespace = match calls::attribute_if_any(object, "__array_namespace__")? {
+        Some(namespace) => calls::call(&namespace, (), None)?,
         None => loaded(py, &package_of(object)?)?,
     };
-    namespace.getattr_opt("from_dlpack")
+    calls::attribute_if_any(&namespace, "from_dlpack")
 }

@@ -23,7 +23,9 @@ pub(crate) use kind::Kind;
 pub(crate) use output::{Output, Results};
 pub(crate) use view::View;
 
-/// Returns the memory of the argument `name`, an array of bytes on the host or on `gpu`.
+/// Returns the memory of the argument `name`, an array of bytes on the host or on `gpu`. Rows that
+/// do not lie one after the other are copied, so they need to have `row_bytes` bytes, or as many as
+/// the first one.
 ///
 /// # Errors
 /// `TypeError` if it is no array of bytes. `ValueError` if it is not contiguous or in another
@@ -32,19 +34,20 @@ pub(crate) fn view<'py>(
     object: &Bound<'py, PyAny>,
     name: &str,
     gpu: Option<&Gpu>,
+    row_bytes: Option<usize>,
 ) -> PyResult<View<'py>> {
     if let Some(view) = buffer::view(object, name)? {
         return Ok(view);
     }
-    if let Some(view) = arrow::view(object, name)? {
+    if let Some(view) = arrow::view(object, name, row_bytes)? {
         return Ok(view);
     }
     if let Some(view) = dlpack::view(object, name, gpu)? {
         return Ok(view);
     }
     Err(type_error(format!(
-        "{name} is a {}, not bytes, a buffer of bytes such as a numpy array, a fixed_size_binary \
-         array of Arrow or a DLPack tensor",
+        "{name} is a {}, not bytes, a buffer of bytes such as a numpy array, an Arrow array of \
+         bytes such as fixed_size_binary, or a DLPack tensor",
         type_name(object)
     )))
 }

@@ -12,6 +12,7 @@ use zeroize::Zeroize;
 use super::in_use::Writing;
 use super::packages::import;
 use super::view::View;
+use crate::calls;
 use crate::errors::value_error;
 use crate::gpu::Gpu;
 use crate::part::PartMut;
@@ -65,7 +66,7 @@ impl<'py> Output<'py> {
         count: usize,
         row_bytes: usize,
     ) -> PyResult<Self> {
-        let view = super::view(object, name, gpu)?;
+        let view = super::view(object, name, gpu, Some(row_bytes))?;
         let rows = view.rows(name, row_bytes)?;
         if rows != count {
             return Err(value_error(format!("{name} has {rows} rows, the batch has {count}")));
@@ -115,18 +116,18 @@ impl<'py> Results<'py> {
                 // A view of no rows has no second dimension: `cast` refuses it.
                 match count {
                     0 => Ok(view),
-                    _ => view.call_method1("cast", ("B", (count, row_bytes))),
+                    _ => calls::method(&view, "cast", ("B", (count, row_bytes))),
                 }
             }
             Finish::Arrow(buffer, (count, row_bytes)) => {
                 let py = buffer.py();
                 let pyarrow = import(py, "pyarrow")?;
-                let of_rows = pyarrow.call_method1("binary", (row_bytes,))?;
+                let of_rows = calls::method(&pyarrow, "binary", (row_bytes,))?;
                 let buffers = [py.None(), buffer.clone().unbind()];
-                let array = pyarrow.getattr("FixedSizeBinaryArray")?;
-                array.call_method1("from_buffers", (of_rows, count, buffers))
+                let array = calls::attribute(&pyarrow, "FixedSizeBinaryArray")?;
+                calls::method(&array, "from_buffers", (of_rows, count, buffers))
             }
-            Finish::Tensor(from, array) => from.call1((array,)),
+            Finish::Tensor(from, array) => calls::call(from, (array,), None),
         }
     }
 
