@@ -320,6 +320,130 @@ def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
     assert list(job.done) == [job.parts[0].name]
 
 
+def small_job(keys, out, seed_file):
+    command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
+    return [*command, "--out", str(out), "--quiet", "--device", "cpu", "--actors", "1"]
+
+
+def test_folders_below_and_odd_names(nodes, tmp_path, seed_file, capsys):
+    """All files are read, wherever they are and whatever their names are."""
+    keys = tmp_path / "ke ys %20[1]"
+    command = ["keygen", "--count", "1000", "--rows-per-file", "100", "--quiet", "--device", "cpu"]
+    command += ["--seed-file", seed_file, "--context", CONTEXT, "--actors", "1"]
+    assert main([*command, "--out", str(keys)]) == 0
+    first = capsys.readouterr()
+    assert json.loads(first.out.splitlines()[-1])["rows"] == 1000
+    command = small_job(keys, tmp_path / "flat", seed_file)
+    assert main(command) == 0
+    flat = json.loads(capsys.readouterr().out.splitlines()[-1])
+    names = [
+        "day=1/part-1.parquet",
+        "day=1/part-1.parq",
+        "day=2/hour=3/x",
+        "a b%20[0]*?.parquet",
+        "schlüssel \N{KEY}.parquet",
+        "file:x.parquet",
+        "s3%3A%2F%2Fb.PARQUET",
+        os.fsdecode(b"not-utf8-\xff.parquet"),
+        "line\nbreak.parquet",
+    ]
+    for number, name in enumerate(names):
+        path = keys / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (keys / f"part-{number:08}.parquet").rename(path)
+    # Links count as what they lead to.
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    (keys / "day=2").rename(aside / "day=2")
+    (keys / "link").symlink_to(aside / "day=2")
+    (keys / "part-00000009.parquet").rename(aside / "file")
+    (keys / "linked.parquet").symlink_to(aside / "file")
+    for path in ("_SUCCESS", "day=1/.part-1.parquet.crc", "_notes/text", ".git/config"):
+        (keys / path).parent.mkdir(exist_ok=True)
+        (keys / path).write_bytes(b"none")
+    table = pq.read_table(keys / names[0])
+    pq.write_metadata(table.schema, keys / "_common_metadata")
+    (keys / "empty").mkdir()
+    out = tmp_path / "sent"
+    for _ in range(2):
+        assert main(small_job(keys, out, seed_file)) == 0
+        result = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert (result["rows"], result["files"]) == (1000, 10)
+        assert result["digest"] == flat["digest"]
+    assert (out / "day=1/part-1.parq").is_file()
+    assert (out / "link/hour=3/x").is_file()
+    # And as the input of the next job.
+    received = tmp_path / "received"
+    command = ["decaps", "--ciphertexts", str(out), "--seed-file", seed_file, "--context", CONTEXT]
+    command += ["--include-secrets", "--out", str(received), "--quiet", "--device", "cpu"]
+    assert main([*command, "--actors", "1"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == 1000
+
+
+def test_files_that_would_be_left_out(nodes, tmp_path, seed_file, capsys):
+    """A job names what it would neither read nor may pass over."""
+    keys = small_keys(tmp_path / "keys", seed_file)
+    whole = keys / "part-00000001.parquet"
+    job = small_job(keys, tmp_path / "sent", seed_file)
+
+    def bad(path, match, make):
+        path = keys / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make(path)
+        refused(job, match, capsys)
+        path.unlink()
+
+    def copy(path):
+        path.write_bytes(whole.read_bytes())
+
+    for name in (".hidden.parquet", "_hidden.parquet", "_x/part.parquet", "sub/.y/part.parq"):
+        bad(name, f"{name} is hidden", copy)
+    for name in ("text.txt", "sub/text", "sub/empty.parquet", "half.parquet"):
+        bad(name, f"{name} is not a Parquet file", lambda path: path.write_bytes(b"PAR1PAR1"))
+    bad("sub/pipe", "sub/pipe is neither a file nor a folder", os.mkfifo)
+    bad("sub/nowhere", "sub/nowhere cannot be read", lambda path: path.symlink_to("none"))
+    bad("sub/loop", "are the same", lambda path: path.symlink_to(keys))
+    bad("twice.parquet", "are the same", lambda path: path.symlink_to(whole))
+    bad("twice.parquet", "are the same", lambda path: path.hardlink_to(whole))
+    assert not (tmp_path / "sent").exists()
+    refused(small_job(keys, keys / "below/sent", seed_file), "none inside it", capsys)
+    empty = tmp_path / "empty"
+    (empty / "below").mkdir(parents=True)
+    refused(small_job(empty, tmp_path / "x", seed_file), "no Parquet files", capsys)
+    refused(small_job(whole, tmp_path / "x", seed_file), "no Parquet files", capsys)
+    own = tmp_path / "own"
+    (own / "below").mkdir(parents=True)
+    copy(own / "below/part.parq")
+    refused(small_job(keys, own, seed_file), "Parquet files of no job", capsys)
+    assert main(job) == 0
+
+
+def test_columns_of_other_types(nodes, tmp_path, seed_file):
+    """Data sets and files whose keys are not of a fixed size."""
+    keys = ctru.arrow.generate(numbered(0, 300), private_key=None, **SEEDS)
+    expected = ctru.arrow.digest(ctru.arrow.encapsulate(keys, **SEEDS), ["ciphertext"])
+    options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 100}
+    column = keys.column("public_key")
+    for number, made in enumerate(
+        [
+            column.cast(pa.binary()),
+            column.cast(pa.large_binary()),
+            column.cast(pa.binary()).cast(pa.binary_view()),
+            column.cast(pa.binary()).dictionary_encode(),
+        ]
+    ):
+        table = pa.table({"row": keys.column("row"), "public_key": made})
+        sent = ctru.ray.encapsulate(ray.data.from_arrow(table), **options)
+        assert ctru.ray.digest(sent, ["ciphertext"]) == expected
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        pq.write_table(table, folder / "keys.parquet")
+        work = _job.Work("encaps", seed_file=seed_file, context=CONTEXT, device="cpu")
+        job = _job.over_files(work, folder, None)
+        _job.run(job, actors=1, threads=1, quiet=True)
+        assert (job.rows(), job.digest()) == (300, expected)
+
+
 def test_many_actors_are_lost_while_they_start(nodes, tmp_path, seed_file, monkeypatch):
     """As with one node that is lost, they count as one."""
     monkeypatch.setattr(_job, "ATTEMPTS", 2)

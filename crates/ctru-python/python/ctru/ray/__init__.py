@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa  # type: ignore[import-untyped]
 import ray.data
 
+from .. import arrow
 from ._errors import JobError
 from ._place import placement
 from ._work import Work, Worker
-from ._work import digest as _digest_of_batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,8 +125,7 @@ def digest(dataset: Dataset, columns: Sequence[str], *, batch_size: int = BATCH_
 
 def _digest_of_table(table: pa.Table, columns: list[str]) -> pa.Table:
     """Returns a table with one row: the digest of a table."""
-    batches = table.combine_chunks().to_batches()
-    total = sum(_digest_of_batch(batch, columns) for batch in batches) % 2**256
+    total = arrow.digest(table, columns)
     return pa.table({"digest": pa.array([total.to_bytes(32, "big")], pa.binary())})
 
 

@@ -1,5 +1,5 @@
-"""The files of jobs: inputs that are told apart, results that are complete or absent, and the lock
-of a folder."""
+"""The files of jobs: inputs that are found and told apart, results that are complete or absent, and
+the lock of a folder."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from ._errors import JobError
 
@@ -19,6 +22,82 @@ LOCK = "_job.lock"
 
 #: What a file system says that has no links, or no locks.
 _MISSING = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK)
+
+
+#: Files in the format of Parquet without rows: what other programs note about a whole folder.
+_NOTES = ("_metadata", "_common_metadata")
+
+#: The names of files that are not complete yet, as `temporary_name` makes them.
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp", re.DOTALL)
+
+
+def files(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Returns each file in a folder and in the folders below it, in the order of names, and whether
+    it is hidden: whether its name, or that of a folder on the way, begins with "." or "_". Links
+    are followed.
+
+    Raises `JobError` for what is neither a file nor a folder, and for what can be reached twice,
+    unless it is hidden, and `OSError` if a folder cannot be read.
+    """
+    seen: dict[tuple[int, int], Path] = {}
+
+    def check(path: Path, status: os.stat_result) -> None:
+        known = seen.setdefault((status.st_dev, status.st_ino), path)
+        if known != path:
+            raise JobError(f"{path} and {known} are the same, and their rows would count twice")
+
+    def walk(folder: Path, is_hidden: bool) -> Iterator[tuple[Path, bool]]:
+        for name in sorted(os.listdir(folder)):
+            path, hides = folder / name, is_hidden or name.startswith((".", "_"))
+            try:
+                status = path.stat()
+            except OSError as error:
+                if hides and error.errno in (errno.ENOENT, errno.ELOOP):
+                    continue
+                raise JobError(f"{path} cannot be read: {error.strerror}") from None
+            if stat.S_ISDIR(status.st_mode):
+                check(path, status)
+                yield from walk(path, hides)
+            elif stat.S_ISREG(status.st_mode):
+                if not hides:
+                    check(path, status)
+                yield path, hides
+            elif not hides:
+                raise JobError(f"{path} is neither a file nor a folder")
+
+    check(folder, folder.stat())
+    return walk(folder, False)
+
+
+def is_parquet(path: Path) -> bool:
+    """Returns whether a file begins and ends as Parquet files do."""
+    with path.open("rb") as file:
+        begins = file.read(4) == b"PAR1"
+        return begins and file.seek(0, os.SEEK_END) >= 12 and _last(file, 4) == b"PAR1"
+
+
+def _last(file: BinaryIO, count: int) -> bytes:
+    """Returns the last bytes of a file."""
+    file.seek(-count, os.SEEK_END)
+    return file.read(count)
+
+
+def inputs(folder: Path) -> list[str]:
+    """Returns the paths, below a folder, of all files in it and in the folders below it, which must
+    be Parquet files. Hidden files of other formats are the notes of programs.
+
+    Raises `JobError` for hidden Parquet files, and for what `files` refuses.
+    """
+    found = []
+    for path, is_hidden in files(folder):
+        if not is_hidden:
+            found.append(str(path.relative_to(folder)))
+        elif path.name not in _NOTES and not _TEMPORARY.fullmatch(path.name) and is_parquet(path):
+            raise JobError(
+                f"the Parquet file {path} is hidden, by a name that begins with '.' or '_'; give "
+                "it another name, or move it away"
+            )
+    return found
 
 
 def fingerprint(path: str | Path) -> str:
@@ -34,7 +113,10 @@ def fingerprint(path: str | Path) -> str:
         end = file.read(8)
         length = int.from_bytes(end[:4], "little")
         if end[4:] != b"PAR1" or length > size - 12:
-            raise JobError(f"the file {path} is not a Parquet file")
+            raise JobError(
+                f"the file {path} is not a Parquet file; a job reads all files in a folder, and in "
+                "those below it, so move it away"
+            )
         file.seek(size - 8 - length)
         footer = file.read(length)
     return hashlib.sha256(size.to_bytes(8, "little") + footer).hexdigest()[:32]

@@ -1,10 +1,11 @@
 """Jobs from Parquet files to Parquet files, which can be stopped and resumed.
 
 A job has parts: rows of a fixed number for key generation, and files otherwise. Each part becomes
-one file. An actor writes it under another name and gives it its name when it is complete, so a file
-is complete or absent. The first file of a part stays, even if an actor that was given up goes on. A
-job that begins again in the same folder does the parts that are absent, if seed and input are those
-of the parts that are there.
+one file, at the same place in the folder of the results as in that of the input. An actor writes it
+under another name and gives it its name when it is complete, so a file is complete or absent. The
+first file of a part stays, even if an actor that was given up goes on. A job that begins again in
+the same folder does the parts that are absent, if seed and input are those of the parts that are
+there.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError, RayTaskError
 
+from .. import arrow
 from . import _files
 from ._errors import JobError
 from ._place import placement
-from ._work import Work, Worker, digest
+from ._work import Work, Worker
 
 #: Rows that are computed at a time, on a GPU and on CPUs. Few rows stay in the cache of a CPU, and
 #: their memory is used again without a return to the system.
@@ -92,7 +94,7 @@ class Job:
             if before != record:
                 raise JobError(f"the folder {self.out} belongs to {_difference(before, record)}")
         else:
-            if any(self.out.glob("*.parquet")):
+            if any(_files.is_parquet(path) for path, _ in _files.files(self.out)):
                 raise JobError(f"the folder {self.out} has Parquet files of no job")
             _files.write(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n")
         for part in self.parts:
@@ -152,25 +154,27 @@ def key_generation(work: Work, count: int, rows_per_file: int, out: Path | None)
 
 
 def over_files(work: Work, source: Path, out: Path | None) -> Job:
-    """Returns the job that reads each Parquet file in the folder `source`."""
-    files = sorted(source.glob("*.parquet"))
-    if not files:
-        raise ValueError(f"the folder {source} has no Parquet files")
-    if out is not None and out.resolve() == source.resolve():
-        raise ValueError("the results need another folder than the input")
+    """Returns the job that reads each Parquet file in the folder `source` and in those below it."""
+    if out is not None and out.resolve().is_relative_to(source.resolve()):
+        raise ValueError("the results need another folder than the input, and none inside it")
+    names = _files.inputs(source) if source.is_dir() else []
+    if not names:
+        raise ValueError(f"there are no Parquet files in a folder {source}")
+    files = [(source / name).resolve() for name in names]
     # Most of the time passes until a file system on a network answers.
     with ThreadPoolExecutor(16) as pool:
         fingerprints = list(pool.map(_files.fingerprint, files))
     parts = [
-        Part(file.name, source=str(file.resolve()), fingerprint=of_file)
-        for file, of_file in zip(files, fingerprints, strict=True)
+        Part(name, source=str(file), fingerprint=of_file)
+        for name, file, of_file in zip(names, files, fingerprints, strict=True)
     ]
     return Job(work, parts, out, {"files": {part.name: part.fingerprint for part in parts}})
 
 
 def read_done(path: Path) -> Done:
     """Returns what the footer of a complete file says. Raises `JobError` if it says nothing."""
-    metadata = pq.read_metadata(path)
+    with path.open("rb") as file:
+        metadata = pq.read_metadata(file)
     notes = metadata.metadata or {}
     if b"ctru.digest" not in notes:
         raise JobError(f"the file {path} was not written by a job")
@@ -200,6 +204,7 @@ class PartWorker:
         if self._out is None:
             return self._each(part, lambda _: None)
         path = self._out / part.name
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = _files.temporary_name(path)
         # Nobody else may read a file with secrets.
         mode = 0o600 if self._is_secret else 0o666
@@ -251,10 +256,10 @@ class PartWorker:
         """Computes a part, and calls `keep` with each batch of results, and at least once."""
         rows = total = 0
         for batch in self._batches(part):
-            result = self._worker.batch(batch)
+            result = self._worker(batch)
             keep(result)
             rows += result.num_rows
-            total += digest(result, self._columns)
+            total += arrow.digest(result, self._columns)
         return Done(rows, total % 2**256, self._worker.fingerprint(), part.fingerprint)
 
     def _batches(self, part: Part) -> Iterator[pa.RecordBatch]:
@@ -264,7 +269,8 @@ class PartWorker:
                 numbers = pa.array(range(first, min(part.end, first + self._rows)), pa.uint64())
                 yield pa.RecordBatch.from_arrays([numbers], ["row"])
             return
-        with pq.ParquetFile(part.source) as file:
+        # An open file has no name, which could be none in UTF-8.
+        with open(part.source, "rb") as source, pq.ParquetFile(source) as file:
             columns = ["row", *self._inputs]
             if not file.metadata.num_rows:
                 schema = pa.schema([file.schema_arrow.field(name) for name in columns])
@@ -446,6 +452,6 @@ def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> fl
         driver.run(progress)
         if job.out is not None and is_alone:
             # What actors that were lost had begun.
-            for rest in job.out.glob(".*.tmp"):
+            for rest in job.out.rglob(".*.tmp"):
                 rest.unlink(missing_ok=True)
     return (driver.ready_at or start) - start

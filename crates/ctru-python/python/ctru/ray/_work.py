@@ -8,8 +8,6 @@ import stat
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
-
 from .. import arrow, parameters
 
 #: Columns that hold secrets. They are passed on only if the caller asks for them.
@@ -94,7 +92,7 @@ def read_seed(path: str) -> bytes:
 
 
 class Worker:
-    """Performs an operation on tables. Each actor has one."""
+    """Performs an operation on batches. Each actor has one."""
 
     def __init__(self, work: Work) -> None:
         work.check()
@@ -113,14 +111,7 @@ class Worker:
             return None
         return hashlib.sha256(b"ctru.ray: fingerprint of a seed file" + self._seed).hexdigest()[:16]
 
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Returns the table with the results instead of the columns that were read."""
-        batches = table.combine_chunks().to_batches()
-        if not batches:
-            batches = [pa.RecordBatch.from_pylist([], table.schema)]
-        return pa.Table.from_batches([self.batch(batch) for batch in batches])
-
-    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def __call__(self, batch: arrow.Batch) -> arrow.Batch:
         """Returns the batch with the results instead of the columns that were read."""
         work = self._work
         common: dict[str, Any] = {
@@ -147,8 +138,3 @@ class Worker:
         new = self._work.outputs()
         dropped = {*new, *self._work.inputs(), *SECRET}
         return [name for name in names if name not in dropped] + new
-
-
-def digest(batch: pa.RecordBatch, columns: list[str]) -> int:
-    """Returns the digest of a batch of a job."""
-    return arrow.digest(batch, columns) if batch.num_rows else 0
