@@ -5,7 +5,12 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-create_exception!(ctru, InvalidKey, PyValueError, "Bytes are not a key.");
+create_exception!(
+    ctru,
+    InvalidKey,
+    PyValueError,
+    "Bytes are not a key. The message names the first bad row of a batch."
+);
 create_exception!(ctru, DeviceError, PyException, "The GPU or its driver failed, or is missing.");
 
 /// Returns a `ValueError`.

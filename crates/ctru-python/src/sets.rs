@@ -151,13 +151,21 @@ impl Set {
 #[pyclass(frozen, module = "ctru", get_all)]
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Parameters {
+    /// The name of the parameter set, such as "761".
     set: &'static str,
+    /// The encoding of public keys: "mixed-radix" or "packed13".
     encoding: &'static str,
+    /// The bytes of a public key.
     pub(crate) public_key_bytes: usize,
+    /// The bytes of a private key.
     pub(crate) private_key_bytes: usize,
+    /// The bytes of a ciphertext.
     pub(crate) ciphertext_bytes: usize,
+    /// The bytes of a shared secret.
     pub(crate) shared_secret_bytes: usize,
+    /// The degree of the ring.
     n: usize,
+    /// The modulus of the ring.
     q: u32,
 }
 

@@ -14,6 +14,7 @@ from ._ctru import (
     Parameters,
     PrivateKey,
     PublicKey,
+    __version__,
     parameters,
 )
 
@@ -26,5 +27,6 @@ __all__ = [
     "Parameters",
     "PrivateKey",
     "PublicKey",
+    "__version__",
     "parameters",
 ]

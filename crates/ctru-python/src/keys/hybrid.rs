@@ -8,7 +8,10 @@ use crate::sets::{Degree, with_hybrid};
 classes! {
     ctru_hybrid, Degree, with_hybrid, COIN_BYTES;
 
+    /// A public key of CTRU-Prime with X25519. Keys with the same bytes are equal. It can be copied
+    /// and pickled.
     class HybridPublicKey {
+        /// Reads a key. Raises `InvalidKey` if the bytes are not a key.
         #[staticmethod]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
             Self::read(Degree::named(set)?, data)
@@ -17,12 +20,14 @@ classes! {
         /// Returns how to make the key again, for `pickle` and `copy`.
         fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Remade<'py>> {
             let key = slf.get();
-            let read = slf.get_type().getattr("from_bytes")?;
+            let read = calls::attribute(slf.get_type().as_any(), "from_bytes")?;
             Ok((read, (key.set(), key.to_bytes(slf.py()))))
         }
     }
 
+    /// A private key of CTRU-Prime with X25519, with its public key. It cannot be copied or pickled.
     class HybridPrivateKey() {
+        /// Generates a key with the system's randomness.
         #[staticmethod]
         fn generate(py: Python<'_>, set: &str) -> PyResult<Self> {
             let set = Degree::named(set)?;
@@ -36,6 +41,9 @@ classes! {
             Ok(Self { set, key })
         }
 
+        /// Reads a key, 32 bytes, from which both private keys are generated. The same bytes give
+        /// an unrelated key for another set. Raises `InvalidKey` if there is another number of
+        /// bytes.
         #[staticmethod]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
             Self::read(Degree::named(set)?, data)

@@ -15,6 +15,7 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::arrays::{copy_of, copy_to, with_bytes};
+use crate::calls;
 use crate::errors::{InvalidKey, type_error, value_error};
 use crate::seeds::fill_randomly;
 
@@ -88,7 +89,9 @@ fn invalid(error: impl fmt::Display) -> PyErr {
 macro_rules! classes {
     (
         $keys:ident, $set:ty, $with_set:ident, $coins:expr;
+        $(#[$about_public:meta])*
         class $public:ident { $($of_public:tt)* }
+        $(#[$about_private:meta])*
         class $private:ident ($($field:ident: $type:ty = $unknown:expr)?) { $($of_private:tt)* }
     ) => {
         impl<P: $keys::ParameterSet> Public<{ $coins }> for $keys::EncapsulationKey<P> {
@@ -118,14 +121,14 @@ macro_rules! classes {
             }
         }
 
-        /// A public key.
+        $(#[$about_public])*
         #[pyclass(frozen, module = "ctru")]
         pub(crate) struct $public {
             set: $set,
             key: Box<dyn Public<{ $coins }>>,
         }
 
-        /// A private key, with its public key.
+        $(#[$about_private])*
         #[pyclass(frozen, module = "ctru")]
         pub(crate) struct $private {
             set: $set,
@@ -153,16 +156,21 @@ macro_rules! classes {
         impl $public {
             $($of_public)*
 
+            /// Returns the encoded key.
             fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.key.bytes())
             }
 
+            /// Encapsulates with the system's randomness. Returns the shared secret, which has 32
+            /// bytes, and the ciphertext.
             fn encapsulate<'py>(&self, py: Python<'py>) -> PyResult<Sent<'py>> {
                 let mut coins = Zeroizing::new([0; $coins]);
                 fill_randomly(&mut *coins)?;
                 Ok(encapsulate(py, &*self.key, &coins))
             }
 
+            /// Encapsulates with bytes in place of randomness, for test vectors: 32 for CTRU-Prime
+            /// alone, 64 with X25519. They must be uniform and secret, and used once.
             fn encapsulate_deterministic<'py>(
                 &self,
                 coins: &Bound<'py, PyAny>,
@@ -172,6 +180,7 @@ macro_rules! classes {
                 Ok(encapsulate(coins.py(), &*self.key, &copy))
             }
 
+            /// The name of the parameter set, such as "761".
             #[getter]
             fn set(&self) -> &'static str {
                 self.set.name()
@@ -212,14 +221,20 @@ macro_rules! classes {
         impl $private {
             $($of_private)*
 
+            /// Returns the encoded key, which is secret.
             fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.key.bytes())
             }
 
+            /// Returns the public key.
             fn public_key(&self) -> $public {
                 $public { set: self.set, key: self.key.public() }
             }
 
+            /// Returns the shared secret of a ciphertext.
+            ///
+            /// If encapsulation to this key did not make the ciphertext, the result is a secret
+            /// that nobody else knows.
             fn decapsulate<'py>(
                 &self,
                 py: Python<'py>,
@@ -231,6 +246,7 @@ macro_rules! classes {
                 Ok(PyBytes::new(py, secret.as_bytes()))
             }
 
+            /// The name of the parameter set, such as "761".
             #[getter]
             fn set(&self) -> &'static str {
                 self.set.name()

@@ -9,7 +9,9 @@ use crate::sets::{Set, with_set};
 classes! {
     ctru_kem, Set, with_set, SEED_BYTES;
 
+    /// A public key. Keys with the same bytes are equal. It can be copied and pickled.
     class PublicKey {
+        /// Reads a key. Raises `InvalidKey` if the bytes are not a key.
         #[staticmethod]
         #[pyo3(signature = (set, data, *, encoding = "mixed-radix"))]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
@@ -22,18 +24,22 @@ classes! {
             let encoding = PyDict::new(py);
             encoding.set_item("encoding", key.encoding())?;
             // A pickle calls with positions only.
-            let partial = py.import("functools")?.getattr("partial")?;
-            let read = partial.call((slf.get_type().getattr("from_bytes")?,), Some(&encoding))?;
+            let partial = calls::attribute(&calls::import(py, "functools")?, "partial")?;
+            let read = calls::attribute(slf.get_type().as_any(), "from_bytes")?;
+            let read = calls::call(&partial, (read,), Some(&encoding))?;
             Ok((read, (key.set(), key.to_bytes(py))))
         }
 
+        /// The encoding of the public key: "mixed-radix" or "packed13".
         #[getter]
         fn encoding(&self) -> &'static str {
             self.set.encoding()
         }
     }
 
+    /// A private key, with its public key. It cannot be copied or pickled.
     class PrivateKey(seed: Option<Zeroizing<Vec<u8>>> = None) {
+        /// Generates a key with the system's randomness.
         #[staticmethod]
         #[pyo3(signature = (set, *, encoding = "mixed-radix"))]
         fn generate(py: Python<'_>, set: &str, encoding: &str) -> PyResult<Self> {
@@ -43,12 +49,16 @@ classes! {
             Self::seeded(py, set, seed)
         }
 
+        /// Generates the key that 32 bytes determine. The same bytes give an unrelated key for
+        /// another set. A seed must serve one encoding only.
         #[staticmethod]
         #[pyo3(signature = (set, seed, *, encoding = "mixed-radix"))]
         fn from_seed(set: &str, seed: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
             Self::seeded(seed.py(), Set::new(set, encoding)?, copy_of(seed, "seed")?)
         }
 
+        /// Generates the key that 64 bytes determine: the seed of the polynomials, then `z`. It is
+        /// for test vectors only: with the same bytes, another set has a related key.
         #[staticmethod]
         #[pyo3(signature = (set, pair, *, encoding = "mixed-radix"))]
         fn from_vector_seeds(
@@ -68,12 +78,17 @@ classes! {
             Ok(Self { set, key, seed: None })
         }
 
+        /// Reads a key. Raises `InvalidKey` if the bytes are not a key.
+        ///
+        /// The function does not check that the public key inside belongs to the private one.
         #[staticmethod]
         #[pyo3(signature = (set, data, *, encoding = "mixed-radix"))]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
             Self::read(Set::new(set, encoding)?, data)
         }
 
+        /// Returns the 32 bytes that determine the key, which are secret. Raises `ValueError` if
+        /// they are not known, because the key was neither generated nor made from a seed.
         fn seed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
             let seed = self.seed.as_ref().ok_or_else(|| {
                 value_error("the seed is not known: the key was not made from one")
@@ -81,6 +96,7 @@ classes! {
             Ok(PyBytes::new(py, seed))
         }
 
+        /// The encoding of the public key: "mixed-radix" or "packed13".
         #[getter]
         fn encoding(&self) -> &'static str {
             self.set.encoding()
