@@ -22,6 +22,7 @@ use tonic::{Code, Status};
 use tower::Service as _;
 use tracing::Instrument;
 
+use crate::arrival::Arrival;
 use crate::fault::Fault;
 use crate::identity::Peer;
 use crate::job::{Claim, Shared};
@@ -37,6 +38,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_ID: usize = 64;
 /// The name of all methods of other services.
 const OTHER: &str = "other";
+/// What a call takes beside its head and its messages, in bytes: its task, its stream of HTTP/2,
+/// and what the allocator keeps for them.
+const STATE: usize = 8 << 10;
+/// What each header takes beside its name and its value, as HTTP/2 counts them.
+const HEADER: usize = 32;
 /// Answers go to HTTP/2 in pieces of this size, so that a call holds its memory until the client
 /// has read almost all of its answer. A stream takes its next answer only then, and so holds the
 /// memory of each.
@@ -59,6 +65,8 @@ pub(crate) struct Calls {
     pub(crate) memory: Memory,
     /// The number of the next call.
     pub(crate) next: Arc<AtomicU64>,
+    /// How long a request may take to arrive.
+    pub(crate) receive_timeout: Duration,
     pub(crate) stages: Stages,
 }
 
@@ -77,11 +85,19 @@ impl Calls {
         let held = Arc::new(Held::new(self.memory, peer.share));
         let claim = Claim::default();
         let (mut head, body) = request.into_parts();
+        let counted = held.grow(STATE + head_bytes(&head.headers));
         let caller = Caller { peer, deadline, claim: claim.clone(), held: Arc::clone(&held) };
         head.extensions.insert(caller);
         let over = (method == OTHER).then(|| over(self.stages.clone()));
-        let body = Body::new(Counted { body, held: Arc::clone(&held), over, is_over: false });
-        let answer = self.routes.call(Request::from_parts(head, body));
+        let arrival = Arrival::new(is_stream(head.uri.path()), self.receive_timeout);
+        let body =
+            Body::new(Counted { body, arrival, held: Arc::clone(&held), over, is_over: false });
+        let answer = async {
+            match counted {
+                Ok(()) => self.routes.call(Request::from_parts(head, body)).await,
+                Err(full) => Ok(Status::from(full).into_http()),
+            }
+        };
         let answer = until(deadline, claim, answer).instrument(span.clone()).await;
         let mut response = match answer {
             Ok(Ok(response)) => response,
@@ -91,8 +107,10 @@ impl Calls {
         response.headers_mut().insert(REQUEST_ID, id);
         let code = response.headers().get(Status::GRPC_STATUS).map(code_of);
         let place = response.extensions_mut().remove();
-        let end = End { shared: self.shared, method, started, code, place, span, _held: held };
-        Ok(response.map(|body| Observed { body, rest: Bytes::new(), end }))
+        // The other answers count as memory when they are made.
+        let answer = matches!(method, OTHER | "Describe").then_some(0);
+        let end = End { shared: self.shared, method, started, code, place, span, held };
+        Ok(response.map(|body| Observed { body, rest: Bytes::new(), answer, is_over: false, end }))
     }
 }
 
@@ -132,6 +150,16 @@ fn method(path: &str) -> &'static str {
     ];
     let name = path.strip_prefix("/ctru.v1.Kem/");
     METHODS.into_iter().find(|method| Some(*method) == name).unwrap_or(OTHER)
+}
+
+/// Returns whether the client may send messages for as long as it likes.
+fn is_stream(path: &str) -> bool {
+    path.ends_with("Stream") || path.ends_with("/ServerReflectionInfo")
+}
+
+/// Returns the bytes of headers.
+fn head_bytes(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| HEADER + name.as_str().len() + value.len()).sum()
 }
 
 fn request_id(headers: &HeaderMap, next: &AtomicU64) -> HeaderValue {
@@ -178,6 +206,7 @@ fn over(mut stages: Stages) -> Over {
 /// The body of a request. Its bytes count as memory of the call.
 struct Counted {
     body: Incoming,
+    arrival: Arrival,
     held: Arc<Held>,
     /// When the body ends before its client ends it. The streams of `kem.proto` end by themselves
     /// when the server is going down, but those of reflection would hold it up.
@@ -202,10 +231,15 @@ impl http_body::Body for Counted {
         if self.is_over {
             return Poll::Ready(None);
         }
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            return self.arrival.poll_late(context).map(|fault| Some(Err(fault.into())));
+        };
         Poll::Ready(frame.map(|frame| {
             let frame = frame.map_err(|error| Status::from_error(error.into()))?;
-            self.held.grow(frame.data_ref().map_or(0, Bytes::len))?;
+            if let Some(data) = frame.data_ref() {
+                self.held.grow(data.len())?;
+                self.arrival.note(data);
+            }
             Ok(frame)
         }))
     }
@@ -225,6 +259,10 @@ pub(crate) struct Observed {
     body: Body,
     /// What is left of the last piece of the body.
     rest: Bytes,
+    /// The memory of the last message in bytes, if nobody else has counted it.
+    answer: Option<usize>,
+    /// Whether the answer was cut off.
+    is_over: bool,
     end: End,
 }
 
@@ -239,7 +277,7 @@ struct End {
     /// The place of keys that the call has loaded. They are kept if the client gets their name.
     place: Option<Arc<Place>>,
     span: tracing::Span,
-    _held: Arc<Held>,
+    held: Arc<Held>,
 }
 
 impl http_body::Body for Observed {
@@ -250,11 +288,19 @@ impl http_body::Body for Observed {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
         if !self.rest.has_remaining() {
             let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
             match frame {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => self.rest = data,
+                    Ok(data) => {
+                        if let Err(full) = self.count(data.len()) {
+                            return Poll::Ready(Some(Ok(self.cut_off(full))));
+                        }
+                        self.rest = data;
+                    }
                     Err(frame) => {
                         if let Some(code) =
                             frame.trailers_ref().and_then(|all| all.get(Status::GRPC_STATUS))
@@ -276,7 +322,32 @@ impl http_body::Body for Observed {
     }
 
     fn is_end_stream(&self) -> bool {
-        !self.rest.has_remaining() && self.body.is_end_stream()
+        self.is_over || !self.rest.has_remaining() && self.body.is_end_stream()
+    }
+}
+
+impl Observed {
+    /// Counts the next message of the answer in place of the last one, if nobody else does.
+    ///
+    /// # Errors
+    /// [`Fault::MemoryFull`].
+    fn count(&mut self, bytes: usize) -> Result<(), Fault> {
+        let Some(last) = &mut self.answer else { return Ok(()) };
+        self.end.held.release(std::mem::take(last));
+        self.end.held.grow(bytes)?;
+        *last = bytes;
+        Ok(())
+    }
+
+    /// Ends the answer with a fault. Returns its last frame.
+    fn cut_off(&mut self, fault: Fault) -> Frame<Bytes> {
+        let status = Status::from(fault);
+        let mut trailers = HeaderMap::new();
+        // A status without details has headers.
+        let _ = status.add_header(&mut trailers);
+        self.is_over = true;
+        self.end.code = Some(status.code());
+        Frame::trailers(trailers)
     }
 }
 
@@ -312,6 +383,24 @@ mod tests {
             assert_eq!(read(wrong), None, "{wrong}");
         }
         assert_eq!(timeout(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn heads_are_counted() {
+        let one = (HeaderName::from_static("te"), HeaderValue::from_static("trailers"));
+        let two = (REQUEST_ID, HeaderValue::from_static(""));
+        assert_eq!(head_bytes(&HeaderMap::from_iter([one, two])), 2 * 32 + 2 + 8 + 12);
+    }
+
+    #[test]
+    fn streams_are_told_by_their_path() {
+        for path in ["/ctru.v1.Kem/EncapsulateStream", "/ctru.v1.Kem/DecapsulateStream"] {
+            assert!(is_stream(path));
+        }
+        assert!(is_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"));
+        assert!(
+            !is_stream("/ctru.v1.Kem/Encapsulate") && !is_stream("/grpc.health.v1.Health/Watch")
+        );
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Counts the decapsulations of each private key, in a table of bounded size.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 use crate::identity::Owner;
+use crate::scheme::Scheme;
 
 /// The most keys and clients in the table.
 const CAPACITY: usize = 1 << 16;
@@ -31,7 +32,8 @@ impl KeyHash {
 /// nothing from others.
 #[derive(Debug)]
 pub(crate) struct Decapsulations {
-    limit: u64,
+    /// The limit of every key. Without it, keys have the limit of their scheme, if it has one.
+    limit: Option<u64>,
     capacity: usize,
     table: Mutex<Table>,
 }
@@ -43,6 +45,8 @@ struct Table {
     entries: usize,
     /// The count of the keys of clients that are not in the table.
     absent: u64,
+    /// The largest count that a key has reached.
+    most: u64,
 }
 
 /// The counts of one client.
@@ -54,26 +58,59 @@ struct Counts {
 }
 
 impl Decapsulations {
-    /// Returns a table with this limit for each key.
-    pub(crate) fn new(limit: u64) -> Self {
+    /// Returns a table with this limit for each key, or with those of the schemes.
+    pub(crate) fn new(limit: Option<u64>) -> Self {
         Self { limit, capacity: CAPACITY, table: Mutex::default() }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the limit of keys of a scheme. Without one, nothing is counted.
+    pub(crate) fn limit(&self, scheme: Scheme) -> Option<u64> {
+        self.limit.or_else(|| scheme.max_decapsulations())
+    }
+
+    /// Returns the largest number of decapsulations of a key.
+    pub(crate) fn most(&self) -> u64 {
+        self.lock().most
+    }
+
     /// Counts `count` decapsulations of each key of a client. A key that comes several times counts
-    /// as often.
+    /// as often. Warns of each key that reaches the half of its limit.
     ///
     /// # Errors
     /// [`Fault::KeySpent`] if a key would exceed the limit; then nothing is counted.
-    pub(crate) fn spend(&self, owner: Owner, keys: &[KeyHash], count: usize) -> Result<(), Fault> {
-        let count = count as u64;
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn spend(
+        &self,
+        scheme: Scheme,
+        owner: Owner,
+        keys: &[KeyHash],
+        count: usize,
+    ) -> Result<(), Fault> {
+        let Some(limit) = self.limit(scheme) else { return Ok(()) };
+        let (count, half) = (count as u64, limit.div_ceil(2));
+        let (mut most, mut at_half) = (0, Vec::new());
+        let mut table = self.lock();
         for (index, &key) in keys.iter().enumerate() {
-            let after = table.count(owner, key).saturating_add(count);
-            if after > self.limit {
+            let before = table.count(owner, key);
+            let after = before.saturating_add(count);
+            if after > limit {
                 keys[..index].iter().for_each(|&key| table.take_back(owner, key, count));
                 return Err(Fault::KeySpent);
             }
             table.set(owner, key, after, self.capacity);
+            most = most.max(after);
+            if before < half && half <= after {
+                at_half.push(key);
+            }
+        }
+        table.most = table.most.max(most);
+        drop(table);
+        for KeyHash(hash) in at_half {
+            let key = const_hex::encode(hash);
+            tracing::warn!(%scheme, limit, key, "a key has done half of its decapsulations");
         }
         Ok(())
     }
@@ -149,46 +186,79 @@ mod tests {
 
     const OWNER: Owner = Owner([1; 32]);
 
+    fn spend(
+        counted: &Decapsulations,
+        owner: Owner,
+        keys: &[KeyHash],
+        count: usize,
+    ) -> Result<(), Fault> {
+        counted.spend(scheme(0), owner, keys, count)
+    }
+
+    fn scheme(index: usize) -> Scheme {
+        Scheme::all().nth(index).unwrap()
+    }
+
     fn key(number: u32) -> KeyHash {
         KeyHash::of(&number.to_le_bytes())
     }
 
     #[test]
     fn a_key_does_as_many_decapsulations_as_its_limit() {
-        let counted = Decapsulations::new(10);
+        let counted = Decapsulations::new(Some(10));
         let (one, two) = ([key(1)], [key(2)]);
-        assert_eq!(counted.spend(OWNER, &one, 7), Ok(()));
-        assert_eq!(counted.spend(OWNER, &one, 4), Err(Fault::KeySpent));
-        assert_eq!(counted.spend(OWNER, &one, 3), Ok(()));
-        assert_eq!(counted.spend(OWNER, &one, 1), Err(Fault::KeySpent));
-        assert_eq!(counted.spend(OWNER, &two, 10), Ok(()));
-        assert_eq!(counted.spend(OWNER, &two, usize::MAX), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, OWNER, &one, 7), Ok(()));
+        assert_eq!(spend(&counted, OWNER, &one, 4), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, OWNER, &one, 3), Ok(()));
+        assert_eq!(spend(&counted, OWNER, &one, 1), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, OWNER, &two, 10), Ok(()));
+        assert_eq!(spend(&counted, OWNER, &two, usize::MAX), Err(Fault::KeySpent));
+    }
+
+    /// Without an option, keys of 1277 have the limit of docs/security.md, and others none.
+    #[test]
+    fn sets_have_limits_of_their_own() {
+        let counted = Decapsulations::new(None);
+        let half = 1_usize << 39;
+        for (index, limit) in
+            [None, None, None, None, Some(2 * half), Some(2 * half)].into_iter().enumerate()
+        {
+            assert_eq!(counted.limit(scheme(index)), limit.map(|limit| limit as u64));
+            let spend = |count| counted.spend(scheme(index), OWNER, &[key(index as u32)], count);
+            assert_eq!(spend(half), Ok(()));
+            assert_eq!(spend(half), Ok(()));
+            assert_eq!(spend(1).is_err(), limit.is_some());
+            assert_eq!(spend(usize::MAX).is_err(), limit.is_some());
+        }
+        assert_eq!(counted.most(), 2 * half as u64);
+        assert_eq!(Decapsulations::new(Some(5)).limit(scheme(0)), Some(5));
+        assert_eq!(Decapsulations::new(Some(0)).spend(scheme(0), OWNER, &[key(0)], 0), Ok(()));
     }
 
     /// A call that is refused for one of its keys spends nothing of the others.
     #[test]
     fn all_keys_of_a_call_are_counted_or_none() {
-        let counted = Decapsulations::new(2);
+        let counted = Decapsulations::new(Some(2));
         let (one, two) = (key(1), key(2));
-        assert_eq!(counted.spend(OWNER, &[two, two], 1), Ok(()));
-        assert_eq!(counted.spend(OWNER, &[one, one, two], 1), Err(Fault::KeySpent));
-        assert_eq!(counted.spend(OWNER, &[one, one, one], 1), Err(Fault::KeySpent));
-        assert_eq!(counted.spend(OWNER, &[one, one], 1), Ok(()));
-        assert_eq!(counted.spend(OWNER, &[one], 1), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, OWNER, &[two, two], 1), Ok(()));
+        assert_eq!(spend(&counted, OWNER, &[one, one, two], 1), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, OWNER, &[one, one, one], 1), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, OWNER, &[one, one], 1), Ok(()));
+        assert_eq!(spend(&counted, OWNER, &[one], 1), Err(Fault::KeySpent));
     }
 
     /// Compares a small table with exact counts, on many keys of three clients in turn.
     #[test]
     fn a_full_table_never_counts_too_few() {
-        let counted = Decapsulations { capacity: 12, ..Decapsulations::new(20) };
+        let counted = Decapsulations { capacity: 12, ..Decapsulations::new(Some(20)) };
         let mut exact = HashMap::new();
         for step in 0..10_000_u32 {
             let key = key(step.wrapping_mul(2_654_435_761) >> 26);
             let owner = Owner([(step % 7 % 3) as u8; 32]);
-            if counted.spend(owner, &[key], 1).is_ok() {
+            if spend(&counted, owner, &[key], 1).is_ok() {
                 *exact.entry((owner, key)).or_insert(0) += 1;
             }
-            let table = counted.table.lock().unwrap();
+            let table = counted.lock();
             let keys: usize = table.clients.values().map(|counts| counts.by_key.len()).sum();
             assert_eq!(table.entries, table.clients.len() + keys);
             assert!(table.entries <= 12);
@@ -202,26 +272,26 @@ mod tests {
     /// A client that uses many keys up to their limit does not spend those of others.
     #[test]
     fn a_client_that_fills_the_table_disturbs_no_other() {
-        let counted = Decapsulations { capacity: 64, ..Decapsulations::new(10) };
+        let counted = Decapsulations { capacity: 64, ..Decapsulations::new(Some(10)) };
         let other = Owner([2; 32]);
-        assert_eq!(counted.spend(other, &[key(0)], 9), Ok(()));
-        let flood = (1..500).filter(|&number| counted.spend(OWNER, &[key(number)], 10).is_ok());
+        assert_eq!(spend(&counted, other, &[key(0)], 9), Ok(()));
+        let flood = (1..500).filter(|&number| spend(&counted, OWNER, &[key(number)], 10).is_ok());
         // From then on, the client has forgotten keys that were spent.
         assert_eq!(flood.count(), 61);
-        assert_eq!(counted.spend(other, &[key(1000)], 10), Ok(()));
-        assert_eq!(counted.spend(other, &[key(0)], 1), Ok(()));
-        assert_eq!(counted.spend(other, &[key(0)], 1), Err(Fault::KeySpent));
+        assert_eq!(spend(&counted, other, &[key(1000)], 10), Ok(()));
+        assert_eq!(spend(&counted, other, &[key(0)], 1), Ok(()));
+        assert_eq!(spend(&counted, other, &[key(0)], 1), Err(Fault::KeySpent));
     }
 
     /// Clients that come once each are forgotten, and their counts are not.
     #[test]
     fn many_clients_fit() {
-        let counted = Decapsulations { capacity: 64, ..Decapsulations::new(10) };
+        let counted = Decapsulations { capacity: 64, ..Decapsulations::new(Some(10)) };
         for number in 0..200 {
-            let _ = counted.spend(Owner([number; 32]), &[key(7)], 1);
-            assert!(counted.table.lock().unwrap().entries <= 64);
+            let _ = spend(&counted, Owner([number; 32]), &[key(7)], 1);
+            assert!(counted.lock().entries <= 64);
         }
-        let table = counted.table.lock().unwrap();
+        let table = counted.lock();
         assert!((0..200).all(|number| table.count(Owner([number; 32]), key(7)) >= 1));
     }
 }

@@ -1,13 +1,17 @@
-//! The engine of each scheme, made when a call first needs it.
+//! The engine of each scheme, made when a call first needs it, and wiped when none needs it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine, EngineError};
+use ctru_kem::{ParameterSet, known_answer_test};
 
+use crate::checked::{Checked, Comparison};
 use crate::compute::{Compute, Typed};
 use crate::fault::Fault;
+use crate::job::{Job, Kind, Shared};
 use crate::scheme::{Scheme, Visitor};
 
 /// Makes the engine of each parameter set.
@@ -48,11 +52,64 @@ impl EngineFactory for CpuEngine {
 
 type Made = Result<Arc<dyn Compute>, EngineError>;
 
+/// An engine that nobody uses keeps what it has computed for this long.
+const IDLE: Duration = Duration::from_secs(1);
+/// An engine that is always in use keeps old secrets for this long: its next batches may be smaller
+/// and leave them where they are.
+const BUSY: Duration = Duration::from_secs(60);
+
 /// The engines of all schemes. A lane of calls uses one of these.
 pub struct Engines {
     at_once: usize,
     make: Box<dyn Fn(Scheme) -> Made + Send + Sync>,
     made: [Mutex<Option<Arc<dyn Compute>>>; Scheme::COUNT],
+    uses: [Mutex<Use>; Scheme::COUNT],
+}
+
+/// The use of an engine.
+#[derive(Debug, Default)]
+struct Use {
+    /// The calls that are under way.
+    calls: usize,
+    /// When the first call began whose secrets the engine may keep.
+    first: Option<Instant>,
+    /// When the last call ended.
+    last: Option<Instant>,
+    /// Whether keys were unloaded since the last wiping.
+    is_unloaded: bool,
+}
+
+impl Use {
+    /// Returns whether the engine should be wiped at the time `now`.
+    fn is_due(&self, now: Instant) -> bool {
+        let since = |time: Option<Instant>| time.map(|time| now.saturating_duration_since(time));
+        let is_idle = self.calls == 0 && since(self.last).is_some_and(|time| time >= IDLE);
+        let is_old = since(self.first).is_some_and(|time| time >= BUSY);
+        self.first.is_some() && (is_idle || is_old || self.is_unloaded)
+    }
+}
+
+/// A call of an engine that is under way.
+struct Using<'a>(&'a Mutex<Use>);
+
+impl<'a> Using<'a> {
+    fn begin(in_use: &'a Mutex<Use>) -> Self {
+        let mut state = lock(in_use);
+        state.calls += 1;
+        state.first.get_or_insert_with(Instant::now);
+        Self(in_use)
+    }
+}
+
+impl Drop for Using<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(self.0);
+        state.calls -= 1;
+        let now = Instant::now();
+        state.last = Some(now);
+        // What the call has left behind while the engine was wiped.
+        state.first.get_or_insert(now);
+    }
 }
 
 impl fmt::Debug for Engines {
@@ -61,21 +118,42 @@ impl fmt::Debug for Engines {
     }
 }
 
-struct Make<'a, F>(&'a F);
+struct Make<'a, F>(&'a F, Option<Comparison>);
 
 impl<F: EngineFactory> Visitor for Make<'_, F> {
     type Output = Made;
 
     fn visit<P: ParameterSet>(self) -> Made {
-        Ok(Arc::new(Typed::<P, F::For<P>>::new(self.0.engine::<P>()?, F::OWN_CALL)))
+        let Self(factory, comparison) = self;
+        known_answer_test::<P>().map_err(|_| EngineError::Wrong("the known-answer test"))?;
+        let engine = Checked::new(factory.engine::<P>()?, comparison);
+        Ok(Arc::new(Typed::<P, Checked<F::For<P>>>::new(engine, F::OWN_CALL)))
     }
 }
 
 impl Engines {
-    /// Returns the engines that a factory makes.
+    /// Returns the engines that a factory makes. Each key pair that they generate encapsulates and
+    /// decapsulates once before it is given away.
     pub fn new<F: EngineFactory>(factory: F) -> Self {
-        let make = move |scheme: Scheme| scheme.accept(Make(&factory));
-        Self { at_once: F::AT_ONCE, make: Box::new(make), made: Default::default() }
+        Self::of_factory(factory, None)
+    }
+
+    /// Returns the engines that a factory makes, of whose operations one in `one_in` is computed
+    /// again on the CPU: the first one of each scheme, and then others at random. An engine that
+    /// computes wrongly is lost.
+    ///
+    /// # Errors
+    /// [`EngineError::Threads`] if the system does not start threads.
+    pub fn compared<F: EngineFactory>(factory: F, one_in: NonZeroU64) -> Result<Self, EngineError> {
+        // The thread of each batch computes its samples.
+        let cpu = CpuEngine::with_threads(1)?;
+        Ok(Self::of_factory(factory, Some(Comparison { cpu, one_in })))
+    }
+
+    fn of_factory<F: EngineFactory>(factory: F, comparison: Option<Comparison>) -> Self {
+        let make = move |scheme: Scheme| scheme.accept(Make(&factory, comparison.clone()));
+        let (made, uses) = Default::default();
+        Self { at_once: F::AT_ONCE, make: Box::new(make), made, uses }
     }
 
     /// Returns the most operations that the thread that brings them computes at once.
@@ -83,12 +161,28 @@ impl Engines {
         self.at_once
     }
 
+    /// Computes jobs of one kind, and answers all of them.
+    pub(crate) fn run(&self, kind: Kind, scheme: Scheme, jobs: Vec<Job>, shared: &Shared) {
+        match self.of(scheme) {
+            Ok(engine) => {
+                let _using = Using::begin(&self.uses[scheme.index()]);
+                engine.run(kind, jobs, shared);
+            }
+            Err(fault) => {
+                if fault == Fault::Lost {
+                    shared.lose();
+                }
+                jobs.into_iter().for_each(|job| job.work.refuse(fault.clone()));
+            }
+        }
+    }
+
     /// Returns the engine of a scheme, and makes it if it is not there yet.
     ///
     /// # Errors
     /// `Fault::DeviceMemory` or [`Fault::Lost`] if it cannot be made. A later call tries again.
-    pub(crate) fn of(&self, scheme: Scheme) -> Result<Arc<dyn Compute>, Fault> {
-        let mut made = self.made[scheme.index()].lock().unwrap_or_else(PoisonError::into_inner);
+    fn of(&self, scheme: Scheme) -> Result<Arc<dyn Compute>, Fault> {
+        let mut made = lock(&self.made[scheme.index()]);
         match &*made {
             Some(engine) => Ok(Arc::clone(engine)),
             None => {
@@ -96,5 +190,57 @@ impl Engines {
                 Ok(Arc::clone(made.insert(engine)))
             }
         }
+    }
+
+    /// Notes that keys of a scheme were unloaded.
+    pub(crate) fn unloaded(&self, scheme: Scheme) {
+        lock(&self.uses[scheme.index()]).is_unloaded = true;
+    }
+
+    /// Wipes the engines whose time has come, or all that were used. Calls go on: an engine is
+    /// wiped slot by slot, and a call waits for one of them at most.
+    pub(crate) fn wipe(&self, all: bool, shared: &Shared) {
+        for (in_use, made) in self.uses.iter().zip(&self.made) {
+            let mut state = lock(in_use);
+            if state.first.is_none() || !(all || state.is_due(Instant::now())) {
+                continue;
+            }
+            // Calls that are under way may leave secrets behind the wiping.
+            state.first = (state.calls > 0).then(Instant::now);
+            state.is_unloaded = false;
+            drop(state);
+            let engine = lock(made).clone();
+            if let Some(engine) = engine {
+                engine.wipe(shared);
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_wiped_when_their_time_has_come() {
+        let in_use = Mutex::new(Use::default());
+        let after = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let is_due = |seconds| lock(&in_use).is_due(after(seconds));
+        assert!(!is_due(0) && !is_due(1000));
+        lock(&in_use).is_unloaded = true;
+        assert!(!is_due(1), "an engine that was not used");
+        lock(&in_use).is_unloaded = false;
+        let (one, two) = (Using::begin(&in_use), Using::begin(&in_use));
+        drop(one);
+        assert!(!is_due(5), "a call is under way");
+        assert!(is_due(61), "old secrets of an engine that is always in use");
+        drop(two);
+        assert!(!is_due(0) && is_due(1));
+        lock(&in_use).is_unloaded = true;
+        assert!(is_due(0), "keys were unloaded");
     }
 }

@@ -1,5 +1,7 @@
 //! The reasons why a call is refused, and their status codes.
 
+use std::time::Duration;
+
 use ctru_kem::engine::EngineError;
 #[cfg(feature = "cuda")]
 use ctru_kem::engine::RuntimeError;
@@ -28,6 +30,20 @@ pub(crate) enum Fault {
         /// The first such key, from 0, if the field has several.
         item: Option<usize>,
     },
+    /// A sealed key is too old.
+    #[error(
+        "{}: the private key is older than {}, the greatest age that this server allows",
+        place(field, *item),
+        humantime::format_duration(*most)
+    )]
+    KeyTooOld {
+        /// The field of the request.
+        field: &'static str,
+        /// The first such key, from 0, if the field has several.
+        item: Option<usize>,
+        /// The greatest age.
+        most: Duration,
+    },
     /// The server has no sealing key.
     #[error("this server has no sealing key")]
     NoSealingKey,
@@ -55,6 +71,15 @@ pub(crate) enum Fault {
     /// A private key has done all decapsulations that it may do.
     #[error("the limit of decapsulations of a private key is spent")]
     KeySpent,
+    /// The request did not arrive in time.
+    #[error(
+        "the request did not arrive within the {} that this server waits",
+        humantime::format_duration(*limit)
+    )]
+    Slow {
+        /// How long the server waits.
+        limit: Duration,
+    },
     /// The deadline has passed.
     #[error("the deadline passed before the work began")]
     Expired,
@@ -111,7 +136,7 @@ impl Fault {
         match self {
             Self::Invalid { .. } => Code::InvalidArgument,
             Self::OtherOwner { .. } | Self::PlainKeys | Self::NoQuota => Code::PermissionDenied,
-            Self::NoSealingKey => Code::FailedPrecondition,
+            Self::NoSealingKey | Self::KeyTooOld { .. } => Code::FailedPrecondition,
             Self::NotLoaded => Code::NotFound,
             Self::QueueFull
             | Self::KeysFull
@@ -120,7 +145,7 @@ impl Fault {
             | Self::KeySpent => Code::ResourceExhausted,
             #[cfg(feature = "cuda")]
             Self::DeviceMemory => Code::ResourceExhausted,
-            Self::Expired => Code::DeadlineExceeded,
+            Self::Slow { .. } | Self::Expired => Code::DeadlineExceeded,
             Self::Leaving | Self::Lost => Code::Unavailable,
             Self::Internal => Code::Internal,
         }

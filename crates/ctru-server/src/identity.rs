@@ -1,11 +1,9 @@
 //! Who a client is: the identity that a certificate proves, and its hash.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
-
-use crate::bucket::Bucket;
 
 /// The SHA-256 of a client's identity, or zeros where clients are not identified. Sealed and loaded
 /// keys belong to an owner.
@@ -25,8 +23,33 @@ pub(crate) struct Peer {
     pub(crate) owner: Owner,
     /// Whom the queue is fair to: the owner if clients are identified, the connection otherwise.
     pub(crate) share: Share,
-    /// What the client may still do, if it has no identity.
-    pub(crate) bucket: Arc<Mutex<Option<Bucket>>>,
+    /// Whence it calls. It stands for the client where clients have no identity.
+    pub(crate) source: Source,
+}
+
+/// Whence a client calls. One that makes more connections is no other source.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    /// An address. Of IPv6 addresses, whoever has one has all with the same first 64 bits.
+    Address(IpAddr),
+    /// A user of this machine, by number.
+    User(u32),
+    /// The system does not say.
+    #[default]
+    Unknown,
+}
+
+impl Source {
+    /// Returns the source that has an address.
+    pub(crate) fn at(address: IpAddr) -> Self {
+        Self::Address(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = u128::from(address) & !u128::from(u64::MAX);
+                Ipv6Addr::from(network).into()
+            }
+            address => address,
+        })
+    }
 }
 
 /// A party among which the server divides its queue.
@@ -79,12 +102,17 @@ impl fmt::Debug for Identity {
 }
 
 impl Peer {
-    /// Returns the client of connection number `connection`.
+    /// Returns the client of connection number `connection`, whose source is unknown.
     pub(crate) fn new(identity: Option<Identity>, connection: u64) -> Self {
         let (owner, share) = match &identity {
             Some(identity) => (identity.owner(), Share::Owner(identity.owner())),
             None => (Owner::default(), Share::Connection(connection)),
         };
-        Self { identity, owner, share, bucket: Arc::default() }
+        Self { identity, owner, share, source: Source::Unknown }
+    }
+
+    /// Returns the client with its source.
+    pub(crate) fn from_source(self, source: Source) -> Self {
+        Self { source, ..self }
     }
 }

@@ -158,18 +158,14 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) sealer: Sealer,
-    pub(crate) decapsulations: Option<Decapsulations>,
+    pub(crate) decapsulations: Decapsulations,
     pub(crate) metrics: Metrics,
     lost: AtomicBool,
     loss: watch::Sender<bool>,
 }
 
 impl Shared {
-    pub(crate) fn new(
-        sealer: Sealer,
-        decapsulations: Option<Decapsulations>,
-        metrics: Metrics,
-    ) -> Self {
+    pub(crate) fn new(sealer: Sealer, decapsulations: Decapsulations, metrics: Metrics) -> Self {
         let loss = watch::Sender::new(false);
         Self { sealer, decapsulations, metrics, lost: AtomicBool::new(false), loss }
     }

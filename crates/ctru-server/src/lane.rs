@@ -117,6 +117,16 @@ impl Lane {
         self.threads().retain(JoinHandle::is_finished);
     }
 
+    /// Notes that keys of a scheme were unloaded.
+    pub(crate) fn unloaded(&self, scheme: Scheme) {
+        self.inner.engines.unloaded(scheme);
+    }
+
+    /// Wipes the engines whose time has come, or all that were used.
+    pub(crate) fn wipe(&self, all: bool) {
+        self.inner.engines.wipe(all, &self.inner.shared);
+    }
+
     /// Returns the number of operations that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.inner.lock().queue.weight()
@@ -217,21 +227,9 @@ impl Inner {
             return;
         }
         // A panic drops the senders of the answers, which the receivers take for a failure.
-        let run = AssertUnwindSafe(|| self.run(kind, scheme, jobs));
+        let run = AssertUnwindSafe(|| self.engines.run(kind, scheme, jobs, &self.shared));
         if catch_unwind(run).is_err() {
             tracing::error!(kind = kind.name(), %scheme, "a batch has panicked");
-        }
-    }
-
-    fn run(&self, kind: Kind, scheme: Scheme, jobs: Vec<Job>) {
-        match self.engines.of(scheme) {
-            Ok(engine) => engine.run(kind, jobs, &self.shared),
-            Err(fault) => {
-                if fault == Fault::Lost {
-                    self.shared.lose();
-                }
-                jobs.into_iter().for_each(|job| job.work.refuse(fault.clone()));
-            }
         }
     }
 

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod admin;
+mod arrival;
 mod bucket;
 mod call;
+mod checked;
 pub mod client;
 mod compute;
 mod decapsulations;
@@ -13,6 +15,7 @@ mod job;
 mod lane;
 mod listen;
 mod loaded;
+mod locked;
 mod metrics;
 #[cfg(feature = "profiles")]
 mod profile;
@@ -28,10 +31,12 @@ mod service;
 mod span;
 mod stage;
 mod tls;
+mod waiting;
 
 pub use engines::{EngineFactory, Engines};
 pub use identity::NameKind;
 pub use listen::Address;
+pub use locked::lock_all_memory;
 pub use scheme::Scheme;
 pub use sealing_keys::{SealingKeyError, SealingKeys};
 pub use server::{Server, ServerOptions, StartError};

@@ -24,7 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::call::Calls;
-use crate::identity::{Identity, Peer};
+use crate::identity::{Identity, Peer, Source};
 use crate::room::Seats;
 use crate::stage::Stages;
 use crate::tls::TlsOptions;
@@ -39,6 +39,8 @@ const STALL: Duration = Duration::from_secs(30);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// How long the client may take to answer that.
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(10);
+/// The longest head of a call in bytes.
+const HEAD: u32 = 4 << 10;
 /// The bytes that begin a connection of HTTP/2.
 const PREFACE: usize = 24;
 
@@ -198,15 +200,16 @@ impl Listener {
     async fn accept(&self, connections: &Connections) -> io::Result<()> {
         match self {
             Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
+                let (stream, address) = listener.accept().await?;
                 // Without this, small answers are slower.
                 let _ = stream.set_nodelay(true);
-                connections.begin(stream, connections.tls.clone());
+                connections.begin(stream, Source::at(address.ip()), connections.tls.clone());
             }
             #[cfg(unix)]
             Self::Unix(listener, _) => {
                 let (stream, _) = listener.accept().await?;
-                connections.begin(stream, None);
+                let user = stream.peer_cred().map(|credentials| credentials.uid());
+                connections.begin(stream, user.map_or(Source::Unknown, Source::User), None);
             }
         }
         Ok(())
@@ -235,17 +238,18 @@ async fn remove_dead(path: &Path) -> io::Result<()> {
 
 impl Connections {
     /// Serves a connection in a task of its own.
-    fn begin<I>(&self, io: I, tls: Option<Arc<Tls>>)
+    fn begin<I>(&self, io: I, source: Source, tls: Option<Arc<Tls>>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let this = self.clone();
         tokio::spawn(async move {
             let number = this.next.fetch_add(1, Ordering::Relaxed);
+            let peer = |identity| Peer::new(identity, number).from_source(source);
             match tls {
-                None => this.serve(io, Peer::new(None, number)).await,
+                None => this.serve(io, peer(None)).await,
                 Some(tls) => match this.handshake(&tls, io).await {
-                    Ok((io, identity)) => this.serve(io, Peer::new(identity, number)).await,
+                    Ok((io, identity)) => this.serve(io, peer(identity)).await,
                     Err(error) => {
                         this.calls.shared.metrics.failed_handshake();
                         tracing::info!(%error, "a TLS handshake failed");
@@ -295,7 +299,7 @@ impl Connections {
             .initial_stream_window_size(512 << 10)
             .initial_connection_window_size(1 << 20)
             .max_send_buf_size(256 << 10)
-            .max_header_list_size(16 << 10)
+            .max_header_list_size(HEAD)
             .keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(KEEP_ALIVE_ANSWER);
         let mut connection = pin!(http.serve_connection(TokioIo::new(Watched::new(io)), service));

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
-use crate::identity::Owner;
+use crate::identity::{Owner, Peer, Share};
+use crate::room::Room;
 use crate::scheme::Scheme;
+use crate::sealing::Birth;
 
 /// Keys on the engine.
 #[derive(Clone)]
@@ -21,6 +23,8 @@ pub(crate) struct Loaded {
     pub(crate) count: usize,
     /// The hashes of the public keys, for private keys whose decapsulations are counted.
     pub(crate) hashes: Option<Arc<[KeyHash]>>,
+    /// When the oldest key was generated or first sealed, for private keys that came sealed.
+    pub(crate) birth: Option<Birth>,
     /// The keys, public or private.
     pub(crate) keys: Side,
 }
@@ -58,9 +62,10 @@ pub(crate) struct LoadedKeys {
 
 type Name = [u8; 16];
 
-#[derive(Default)]
 struct Table {
     entries: HashMap<Name, Entry>,
+    /// The keys that clients hold.
+    room: Room,
     /// Keys that were taken out where dropping them would take too long.
     rest: Vec<Loaded>,
 }
@@ -74,6 +79,8 @@ impl fmt::Debug for Table {
 
 struct Entry {
     owner: Owner,
+    /// Who holds the keys.
+    share: Share,
     /// The number of keys.
     count: usize,
     /// The keys, once the engine has them.
@@ -119,15 +126,30 @@ impl Drop for Place {
     fn drop(&mut self) {
         if !*self.is_kept.get_mut() {
             let mut table = lock(&self.table);
-            let loaded = table.entries.remove(&self.name).and_then(|entry| entry.loaded);
+            let loaded = table.remove(&self.name);
             table.rest.extend(loaded);
         }
     }
 }
 
+impl Table {
+    fn new(keys: usize) -> Self {
+        // With one more than there are, the last one is given to a client that holds none.
+        let room = Room::new(keys.saturating_add(1));
+        Self { entries: HashMap::new(), room, rest: Vec::new() }
+    }
+
+    /// Takes an entry out, and returns its keys if the engine has them.
+    fn remove(&mut self, name: &Name) -> Option<Loaded> {
+        let Entry { share, count, loaded, .. } = self.entries.remove(name)?;
+        self.room.release(share, count);
+        loaded
+    }
+}
+
 impl LoadedKeys {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, table: Arc::default() }
+        Self { limits, table: Arc::new(Mutex::new(Table::new(limits.keys))) }
     }
 
     /// Returns how long keys stay without use.
@@ -137,29 +159,25 @@ impl LoadedKeys {
 
     /// Returns the number of keys, also of those that are being loaded.
     pub(crate) fn count(&self) -> usize {
-        lock(&self.table).entries.values().map(|entry| entry.count).sum()
+        lock(&self.table).room.used()
     }
 
-    /// Takes a place for `count` more keys of a client, before the engine loads them.
+    /// Takes a place for `count` more keys of a client, before the engine loads them. A client
+    /// holds at most as many keys as it leaves to others.
     ///
     /// # Errors
     /// [`Fault::KeysFull`] if there is no room, [`Fault::Internal`] if the system provides no
     /// randomness.
-    pub(crate) fn place(&self, owner: Owner, count: usize, now: Instant) -> Result<Place, Fault> {
+    pub(crate) fn place(&self, peer: &Peer, count: usize, now: Instant) -> Result<Place, Fault> {
         let mut name = Name::default();
         getrandom::fill(&mut name).map_err(|_| Fault::Internal)?;
         let mut table = lock(&self.table);
-        let keys = |all: bool| -> usize {
-            let counted = table.entries.values().filter(|entry| all || entry.owner == owner);
-            counted.map(|entry| entry.count).sum()
-        };
-        let Limits { keys: most, keys_per_client, .. } = self.limits;
-        if count > most.saturating_sub(keys(true))
-            || count > keys_per_client.saturating_sub(keys(false))
-        {
+        let (owner, share) = (peer.owner, peer.share);
+        let most = self.limits.keys_per_client;
+        if count > most.saturating_sub(table.room.own(share)) || !table.room.take(share, count) {
             return Err(Fault::KeysFull);
         }
-        table.entries.insert(name, Entry { owner, count, loaded: None, used: now });
+        table.entries.insert(name, Entry { owner, share, count, loaded: None, used: now });
         Ok(Place { table: Arc::clone(&self.table), name, is_kept: AtomicBool::new(false) })
     }
 
@@ -191,7 +209,7 @@ impl LoadedKeys {
         if entry.is_none_or(|entry| entry.loaded.is_none()) {
             return Err(Fault::NotLoaded);
         }
-        table.entries.remove(&name).and_then(|entry| entry.loaded).ok_or(Fault::NotLoaded)
+        table.remove(&name).ok_or(Fault::NotLoaded)
     }
 
     /// Takes out the keys that nobody has used for a long time, and those whose client has gone
@@ -201,14 +219,17 @@ impl LoadedKeys {
         let is_old = |entry: &Entry| now.saturating_duration_since(entry.used) > idle;
         let mut table = lock(&self.table);
         let mut all = std::mem::take(&mut table.rest);
-        let old = table.entries.extract_if(|_, entry| entry.loaded.is_some() && is_old(entry));
-        all.extend(old.filter_map(|(_, entry)| entry.loaded));
+        let Table { entries, room, .. } = &mut *table;
+        for (_, entry) in entries.extract_if(|_, entry| entry.loaded.is_some() && is_old(entry)) {
+            room.release(entry.share, entry.count);
+            all.extend(entry.loaded);
+        }
         all
     }
 
     /// Forgets all keys.
     pub(crate) fn clear(&self) {
-        let all = std::mem::take(&mut *lock(&self.table));
+        let all = std::mem::replace(&mut *lock(&self.table), Table::new(self.limits.keys));
         drop(all);
     }
 }
@@ -222,34 +243,40 @@ fn read(text: &str) -> Result<Name, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Identity;
 
     fn loaded(count: usize) -> Loaded {
         let scheme = Scheme::all().next().unwrap();
-        Loaded { scheme, count, hashes: None, keys: Side::Public(Arc::new(())) }
+        Loaded { scheme, count, hashes: None, birth: None, keys: Side::Public(Arc::new(())) }
+    }
+
+    fn peer(name: &str) -> Peer {
+        Peer::new(Some(Identity::dns(name)), 0)
     }
 
     /// Loads keys whose name reaches the client.
     fn insert(
         table: &LoadedKeys,
-        owner: Owner,
+        peer: &Peer,
         loaded: Loaded,
         now: Instant,
     ) -> Result<String, Fault> {
-        let place = table.place(owner, loaded.count, now)?;
+        let place = table.place(peer, loaded.count, now)?;
         place.keep();
         Ok(place.fill(loaded, now))
     }
 
-    const LIMITS: Limits = Limits { keys: 5, keys_per_client: 3, idle: Duration::from_secs(10) };
+    const LIMITS: Limits = Limits { keys: 7, keys_per_client: 3, idle: Duration::from_secs(10) };
 
     #[test]
     fn keys_take_their_place_before_they_are_loaded() {
         let table = LoadedKeys::new(LIMITS);
-        let (owner, start) = (Owner([1; 32]), Instant::now());
+        let (peer, start) = (peer("a"), Instant::now());
+        let owner = peer.owner;
         let long = start + Duration::from_secs(60);
-        let place = table.place(owner, 2, start).unwrap();
-        assert_eq!(table.place(owner, 2, start).unwrap_err(), Fault::KeysFull);
-        assert_eq!(table.place(owner, 1, start).map(drop), Ok(()));
+        let place = table.place(&peer, 2, start).unwrap();
+        assert_eq!(table.place(&peer, 2, start).unwrap_err(), Fault::KeysFull);
+        assert_eq!(table.place(&peer, 1, start).map(drop), Ok(()));
         // Loading may take long. Until it ends, the keys have no name.
         assert_eq!(table.expired(long).len(), 0);
         let name = const_hex::encode(place.name);
@@ -265,31 +292,61 @@ mod tests {
         assert_eq!(table.count(), 0);
         assert_eq!(table.get(owner, &name, start).unwrap_err(), Fault::NotLoaded);
         assert_eq!(table.expired(start).len(), 1);
-        let name = insert(&table, owner, loaded(3), start).unwrap();
+        let name = insert(&table, &peer, loaded(3), start).unwrap();
         assert_eq!(table.get(owner, &name, start).unwrap().count, 3);
+    }
+
+    /// With and without identities, a client holds at most as many keys as it leaves to others.
+    #[test]
+    fn four_clients_do_not_take_all_places() {
+        let limits = Limits { keys: 16_384, keys_per_client: 4096, idle: Duration::from_secs(10) };
+        for name in [Some("a"), None] {
+            let table = LoadedKeys::new(limits);
+            let start = Instant::now();
+            let flood = |number: u64| {
+                let identity = name.map(|name| Identity::dns(&format!("{name}{number}")));
+                let peer = Peer::new(identity, number);
+                while insert(&table, &peer, loaded(512), start).is_ok() {}
+                while insert(&table, &peer, loaded(1), start).is_ok() {}
+            };
+            (0..4).for_each(flood);
+            assert_eq!(table.count(), 3 * 4096 + 2048);
+            let other = peer("other");
+            assert!(insert(&table, &other, loaded(1000), start).is_ok());
+            let later = start + Duration::from_secs(60);
+            table.expired(later);
+            assert_eq!(table.count(), 0);
+            assert!(insert(&table, &other, loaded(4096), later).is_ok());
+        }
+        let one = LoadedKeys::new(Limits { keys: 1, ..limits });
+        let place = one.place(&peer("a"), 1, Instant::now()).unwrap();
+        assert!(one.place(&peer("b"), 1, Instant::now()).is_err());
+        drop(place);
     }
 
     #[test]
     fn keys_belong_to_their_owner_and_expire() {
         let table = LoadedKeys::new(LIMITS);
-        let insert = |owner, loaded, now| insert(&table, owner, loaded, now);
-        let (one, two, three) = (Owner([1; 32]), Owner([2; 32]), Owner([3; 32]));
+        let insert = |peer: &Peer, loaded, now| insert(&table, peer, loaded, now);
+        let peers = ["a", "b", "c"].map(peer);
+        let [first, second, third] = &peers;
+        let [one, two, _] = peers.each_ref().map(|peer| peer.owner);
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let name = insert(one, loaded(3), start).unwrap();
+        let name = insert(first, loaded(3), start).unwrap();
         assert_eq!(name.len(), 32);
-        assert_eq!(insert(one, loaded(1), start).unwrap_err(), Fault::KeysFull);
-        assert_eq!(insert(two, loaded(3), start).unwrap_err(), Fault::KeysFull);
-        let other = insert(two, loaded(2), start).unwrap();
+        assert_eq!(insert(first, loaded(1), start).unwrap_err(), Fault::KeysFull);
+        assert_eq!(insert(second, loaded(3), start).unwrap_err(), Fault::KeysFull);
+        let other = insert(second, loaded(2), start).unwrap();
         assert_eq!(table.get(two, &name, start).unwrap_err(), Fault::NotLoaded);
         assert_eq!(table.remove(two, &name).unwrap_err(), Fault::NotLoaded);
         assert_eq!(table.get(one, "none", start).unwrap_err(), Fault::NotLoaded);
         assert_eq!(table.get(one, &name, at(9)).unwrap().count, 3);
         assert_eq!(table.get(one, &name, at(19)).unwrap().count, 3);
         assert_eq!(table.get(two, &other, at(19)).unwrap_err(), Fault::NotLoaded);
-        assert!(insert(three, loaded(2), at(19)).is_err());
+        assert!(insert(third, loaded(2), at(19)).is_err());
         assert_eq!(table.expired(at(19)).len(), 1);
-        assert!(insert(three, loaded(2), at(19)).is_ok());
+        assert!(insert(third, loaded(2), at(19)).is_ok());
         assert_eq!(table.count(), 5);
         assert_eq!(table.remove(one, &name).unwrap().count, 3);
         assert_eq!(table.get(one, &name, at(19)).unwrap_err(), Fault::NotLoaded);

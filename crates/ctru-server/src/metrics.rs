@@ -49,6 +49,7 @@ pub(crate) struct Metrics {
     loaded_keys: Gauge,
     message_bytes: Gauge,
     device_bytes: Gauge<f64, AtomicU64>,
+    most_used_key: Gauge<f64, AtomicU64>,
 }
 
 impl fmt::Debug for Metrics {
@@ -103,6 +104,10 @@ impl Metrics {
         let device_bytes = Gauge::default();
         let help = "Device memory in use, of all devices and processes";
         registry.register_with_unit("device_memory", help, Unit::Bytes, device_bytes.clone());
+        let most_used_key = Gauge::default();
+        let help =
+            "Decapsulations of the private key that has done most, of those that are counted";
+        registry.register("decapsulations_of_most_used_key", help, most_used_key.clone());
         Self {
             registry,
             calls,
@@ -118,6 +123,7 @@ impl Metrics {
             loaded_keys,
             message_bytes,
             device_bytes,
+            most_used_key,
         }
     }
 
@@ -173,6 +179,11 @@ impl Metrics {
     /// Notes the device memory in use.
     pub(crate) fn set_device_bytes(&self, bytes: u64) {
         self.device_bytes.set(bytes as f64);
+    }
+
+    /// Notes the largest number of decapsulations of a key.
+    pub(crate) fn set_most_used_key(&self, decapsulations: u64) {
+        self.most_used_key.set(decapsulations as f64);
     }
 
     /// Returns all metrics as text.

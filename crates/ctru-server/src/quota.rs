@@ -1,20 +1,20 @@
 //! The operations per second that clients may ask for.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::bucket::Bucket;
 use crate::fault::Fault;
-use crate::identity::{Owner, Peer, Share};
+use crate::identity::{Owner, Peer, Source};
 
-/// The most clients with an identity whose use is remembered.
+/// The most clients of each kind whose use is remembered.
 const CAPACITY: usize = 1 << 16;
 
 /// The operations per second of clients: a bucket of tokens for each, which holds the operations of
-/// one second or of one message of the largest size, whichever is more. A client without an
-/// identity has its bucket in its [`Peer`], so that the bucket goes with the connection and takes
-/// no room from other clients.
+/// one second or of one message of the largest size, whichever is more. A client begins with the
+/// operations of one second.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     /// For clients without an entry of their own. `None` stands for no limit.
@@ -23,12 +23,43 @@ pub(crate) struct Quotas {
     named: HashMap<String, u64>,
     /// The operations that a bucket holds at least.
     largest: usize,
-    buckets: Mutex<HashMap<Owner, Bucket>>,
+    identified: Buckets<Owner>,
+    /// Of clients without an identity. They take no room from those that have one.
+    others: Buckets<Source>,
+}
+
+/// The buckets of one kind of clients.
+#[derive(Debug)]
+struct Buckets<K>(Mutex<HashMap<K, Bucket>>);
+
+impl<K: Eq + Hash> Buckets<K> {
+    /// Returns no buckets.
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    fn spend(&self, client: K, new: Bucket, count: usize, now: Instant) -> Result<(), Fault> {
+        let mut buckets = lock(&self.0);
+        if buckets.len() >= CAPACITY && !buckets.contains_key(&client) {
+            buckets.retain(|_, bucket| !bucket.is_as_new(now));
+            if buckets.len() >= CAPACITY {
+                return Err(Fault::QuotaSpent);
+            }
+        }
+        buckets.entry(client).or_insert(new).spend(count, now)
+    }
+
+    fn give_back(&self, client: &K, count: usize) {
+        if let Some(bucket) = lock(&self.0).get_mut(client) {
+            bucket.give_back(count);
+        }
+    }
 }
 
 impl Quotas {
     pub(crate) fn new(default: Option<u64>, named: HashMap<String, u64>, largest: usize) -> Self {
-        Self { default, named, largest, buckets: Mutex::default() }
+        let (identified, others) = (Buckets::new(), Buckets::new());
+        Self { default, named, largest, identified, others }
     }
 
     /// Takes `count` operations at the time `now`, or one for a call that asks for none.
@@ -43,31 +74,19 @@ impl Quotas {
             return Err(Fault::NoQuota);
         }
         let rate = rate as f64;
-        let full = rate.max(self.largest as f64);
-        let new = Bucket::full(rate, full, now);
-        match peer.share {
-            Share::Connection(_) => lock(&peer.bucket).get_or_insert(new).spend(count, now),
-            Share::Owner(owner) => {
-                let mut buckets = lock(&self.buckets);
-                if buckets.len() >= CAPACITY && !buckets.contains_key(&owner) {
-                    // A full bucket is the same as none.
-                    buckets.retain(|_, bucket| !bucket.is_full(now));
-                    if buckets.len() >= CAPACITY {
-                        return Err(Fault::QuotaSpent);
-                    }
-                }
-                buckets.entry(owner).or_insert(new).spend(count, now)
-            }
+        let new = Bucket::new(rate, rate.max(self.largest as f64), now);
+        match &peer.identity {
+            Some(_) => self.identified.spend(peer.owner, new, count, now),
+            None => self.others.spend(peer.source, new, count, now),
         }
     }
 
     /// Gives back what a call has taken that was refused afterwards.
     pub(crate) fn give_back(&self, peer: &Peer, count: usize) {
-        let give = |bucket: &mut Bucket| bucket.give_back(count);
-        match peer.share {
-            Share::Connection(_) => lock(&peer.bucket).as_mut().map(give),
-            Share::Owner(owner) => lock(&self.buckets).get_mut(&owner).map(give),
-        };
+        match &peer.identity {
+            Some(_) => self.identified.give_back(&peer.owner, count),
+            None => self.others.give_back(&peer.source, count),
+        }
     }
 }
 
@@ -98,14 +117,28 @@ mod tests {
         assert_eq!(spend("b", 10, 0), Ok(()));
         assert_eq!(spend("a", 11, 9), Err(Fault::QuotaSpent));
         assert_eq!(spend("a", 10, 9), Ok(()));
-        // A client without an identity has one bucket, of which nothing stays when it is gone.
-        let one = Peer::new(None, 1);
-        assert_eq!(quotas.spend(&one, 10, start), Ok(()));
-        assert_eq!(quotas.spend(&one.clone(), 1, start), Err(Fault::QuotaSpent));
-        quotas.give_back(&one, 1);
-        assert_eq!(quotas.spend(&one, 1, start), Ok(()));
-        assert_eq!(quotas.spend(&Peer::new(None, 2), 10, start), Ok(()));
-        assert_eq!(lock(&quotas.buckets).len(), 3);
+        // A client without an identity has one bucket, however many connections it makes.
+        let peer = |connection, address: &str| {
+            let source = Source::at(address.parse().unwrap());
+            Peer::new(None, connection).from_source(source)
+        };
+        let spend =
+            |connection, address, count| quotas.spend(&peer(connection, address), count, start);
+        assert_eq!(spend(1, "192.0.2.1", 10), Ok(()));
+        assert_eq!(spend(1, "192.0.2.1", 1), Err(Fault::QuotaSpent));
+        assert_eq!(spend(2, "192.0.2.1", 1), Err(Fault::QuotaSpent));
+        assert_eq!(spend(3, "::ffff:192.0.2.1", 1), Err(Fault::QuotaSpent));
+        quotas.give_back(&peer(2, "192.0.2.1"), 1);
+        assert_eq!(spend(3, "192.0.2.1", 1), Ok(()));
+        assert_eq!(spend(4, "192.0.2.2", 10), Ok(()));
+        assert_eq!(spend(5, "2001:db8::1", 10), Ok(()));
+        assert_eq!(spend(6, "2001:db8::ffff:1", 1), Err(Fault::QuotaSpent));
+        assert_eq!(spend(7, "2001:db8:0:1::1", 10), Ok(()));
+        let user = |number| Peer::new(None, 8).from_source(Source::User(number));
+        assert_eq!(quotas.spend(&user(1), 10, start), Ok(()));
+        assert_eq!(quotas.spend(&user(1), 1, start), Err(Fault::QuotaSpent));
+        assert_eq!(quotas.spend(&user(2), 10, start), Ok(()));
+        assert_eq!((lock(&quotas.identified.0).len(), lock(&quotas.others.0).len()), (3, 6));
         let unlimited = Quotas::new(None, HashMap::new(), 5);
         assert_eq!(unlimited.spend(&Peer::new(None, 1), usize::MAX, start), Ok(()));
     }

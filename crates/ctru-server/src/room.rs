@@ -27,9 +27,14 @@ impl Room {
         self.used
     }
 
+    /// Returns how much a client holds.
+    pub(crate) fn own(&self, share: Share) -> usize {
+        self.own.get(&share).copied().unwrap_or(0)
+    }
+
     /// Gives `amount` to a client. Returns `false` if there is not enough.
     pub(crate) fn take(&mut self, share: Share, amount: usize) -> bool {
-        let own = self.own.get(&share).copied().unwrap_or(0);
+        let own = self.own(share);
         let left = self.capacity - self.used;
         // What the client then holds is at most what is then left.
         let has_room = amount <= left && own <= left - amount && amount <= left - amount - own;
@@ -38,6 +43,17 @@ impl Room {
             *self.own.entry(share).or_insert(0) += amount;
         }
         has_room
+    }
+
+    /// Returns whether a client could hold `amount` if nobody held anything.
+    pub(crate) fn fits(&self, amount: usize) -> bool {
+        amount <= self.capacity - amount.min(self.capacity)
+    }
+
+    /// Returns whether a client that cannot have `amount` more could have it if no other client
+    /// held anything.
+    pub(crate) fn is_kept_out_by_others(&self, share: Share, amount: usize) -> bool {
+        self.fits(self.own(share).saturating_add(amount))
     }
 
     /// Takes back `amount` that a client holds.

@@ -10,9 +10,13 @@ use chacha20poly1305::aead::KeyInit;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use crate::locked::Locked;
+
 /// The bytes of the identifier of a sealing key.
 pub(crate) const IDENTIFIER: usize = 8;
 const KEY: usize = 32;
+/// The most bytes of a file: some hundred keys.
+const LARGEST: usize = 64 << 10;
 
 /// The reason why sealing keys cannot be read.
 #[derive(Debug, Error)]
@@ -35,6 +39,26 @@ pub enum SealingKeyError {
         path: PathBuf,
         /// The permissions.
         mode: u32,
+    },
+    /// The file belongs to another user, who could put other keys into it.
+    #[error(
+        "{}: the file belongs to user {owner}, but must belong to root or to the user of this \
+         process, {user} (`chown`)",
+        path.display()
+    )]
+    Owner {
+        /// The path of the file.
+        path: PathBuf,
+        /// The number of the file's owner.
+        owner: u32,
+        /// The number of the process's user.
+        user: u32,
+    },
+    /// The file is longer than any file of sealing keys.
+    #[error("{}: the file has more than {LARGEST} bytes", path.display())]
+    TooLarge {
+        /// The path of the file.
+        path: PathBuf,
     },
     /// A line is not a key.
     #[error(
@@ -77,8 +101,10 @@ impl SealingKey {
 }
 
 /// The sealing keys of a server. The last one seals, and all open.
+///
+/// Each key has pages of its own, so it stays where it is when the list grows.
 #[derive(Default)]
-pub struct SealingKeys(pub(crate) Vec<SealingKey>);
+pub struct SealingKeys(pub(crate) Vec<Locked<SealingKey>>);
 
 impl fmt::Debug for SealingKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +118,7 @@ impl SealingKeys {
     ///
     /// # Errors
     /// [`SealingKeyError`] if the file cannot be read, if others than its owner have access to it,
-    /// or if it has a wrong line or no key.
+    /// if it belongs to another user, or if it has a wrong line or no key.
     pub fn read(path: &Path) -> Result<Self, SealingKeyError> {
         let failed = |source| SealingKeyError::File { path: path.into(), source };
         // The file is opened once, so that the file that is checked is the one that is read.
@@ -101,14 +127,24 @@ impl SealingKeys {
         {
             use std::os::unix::fs::MetadataExt;
             let found = file.metadata().map_err(failed)?;
-            let mode = found.mode() & 0o7777;
-            if !is_private(mode, found.uid(), found.gid()) {
+            let (mode, owner) = (found.mode() & 0o7777, found.uid());
+            if !is_private(mode, owner, found.gid()) {
                 return Err(SealingKeyError::Mode { path: path.into(), mode });
             }
+            let user = nix::unistd::geteuid().as_raw();
+            if !is_own(owner, user) {
+                return Err(SealingKeyError::Owner { path: path.into(), owner, user });
+            }
         }
-        let mut text = Zeroizing::new(String::new());
-        file.read_to_string(&mut text).map_err(failed)?;
-        let mut keys: Vec<SealingKey> = Vec::new();
+        // A buffer that grows would leave copies of the keys behind.
+        let mut buffer = Zeroizing::new(vec![0; LARGEST + 1]);
+        let length = read_all(&mut file, &mut buffer).map_err(failed)?;
+        let text = std::str::from_utf8(&buffer[..length]);
+        let text = text.map_err(|error| failed(io::Error::other(error)))?;
+        if length > LARGEST {
+            return Err(SealingKeyError::TooLarge { path: path.into() });
+        }
+        let mut keys: Vec<Locked<SealingKey>> = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line_number = index + 1;
             let line = line.trim();
@@ -124,7 +160,7 @@ impl SealingKeys {
             if keys.iter().any(|other| other.identifier == identifier) {
                 return Err(SealingKeyError::Duplicate { path: path.into(), line: line_number });
             }
-            keys.push(SealingKey::new(identifier, &bytes));
+            keys.push(Locked::new(SealingKey::new(identifier, &bytes)));
         }
         if keys.is_empty() {
             return Err(SealingKeyError::Empty { path: path.into() });
@@ -143,6 +179,29 @@ impl SealingKeys {
         let key = Zeroizing::new(const_hex::encode(key));
         Ok(Zeroizing::new(format!("{} {}\n", const_hex::encode(identifier), *key)))
     }
+}
+
+/// Reads until the end of a file or of the buffer. Returns the number of bytes.
+///
+/// # Errors
+/// If the file cannot be read.
+fn read_all(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// Returns whether nobody but root and the user of the process can change what a file has.
+#[cfg(unix)]
+fn is_own(owner: u32, user: u32) -> bool {
+    owner == user || owner == 0
 }
 
 /// Returns whether only the owner of a file and root can read it.
@@ -183,6 +242,11 @@ mod tests {
         }
         fs::remove_file(&path).unwrap();
         assert!(matches!(SealingKeys::read(&path), Err(SealingKeyError::File { .. })));
+        assert!(is_own(5, 5) && is_own(0, 5) && !is_own(5, 0) && !is_own(5, 6));
+        let many = "#".repeat(LARGEST + 1);
+        assert!(matches!(read(&many, 0o600), Err(SealingKeyError::TooLarge { .. })));
+        let full = format!("{}{}", "#\n".repeat((LARGEST - one.len()) / 2), *one);
+        assert!(read(&full, 0o600).is_ok());
         // What systemd makes for a service: a file of root with an access control list.
         assert!(is_private(0o440, 0, 0) && is_private(0o400, 0, 0) && is_private(0o600, 5, 5));
         for (mode, owner, group) in [(0o640, 0, 0), (0o444, 0, 0), (0o440, 0, 5), (0o440, 5, 0)] {

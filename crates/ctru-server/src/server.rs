@@ -66,14 +66,20 @@ pub struct ServerOptions {
     pub no_client_auth: bool,
     /// The file with the sealing keys.
     pub sealing_keys: Option<PathBuf>,
-    /// The most decapsulations of each private key.
+    /// The most decapsulations of each private key. Without it, 2^40 for 1277, and no limit for
+    /// the other sets.
     pub max_decapsulations_per_key: Option<u64>,
+    /// The greatest age of sealed private keys that are used.
+    pub max_key_age: Option<Duration>,
     /// The most connections. A client with an identity holds at most as many as it leaves to
     /// others.
     pub max_connections: usize,
     /// The most calls in progress of one connection.
     pub max_calls_per_connection: u32,
-    /// The memory of the messages of all calls in progress, in bytes.
+    /// How long a request may take to arrive, from its head to its end. In a stream, how long the
+    /// server waits for the next bytes of a message that has begun.
+    pub receive_timeout: Duration,
+    /// The memory of all calls in progress and of their messages, in bytes.
     pub max_memory: usize,
     /// The service.
     pub service: ServiceOptions,
@@ -89,8 +95,10 @@ impl Default for ServerOptions {
             no_client_auth: false,
             sealing_keys: None,
             max_decapsulations_per_key: None,
+            max_key_age: None,
             max_connections: 1024,
             max_calls_per_connection: 256,
+            receive_timeout: Duration::from_secs(30),
             max_memory: 2 << 30,
             service: ServiceOptions::default(),
         }
@@ -231,8 +239,8 @@ impl Server {
             }
             None => None,
         };
-        let decapsulations = options.max_decapsulations_per_key.map(Decapsulations::new);
-        let sealer = Sealer::new(sealing_keys);
+        let decapsulations = Decapsulations::new(options.max_decapsulations_per_key);
+        let sealer = Sealer::new(sealing_keys, options.max_key_age);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
         let stage = watch::Sender::<Stage>::default();
         let mut stages = Stages::of(&stage);
@@ -266,6 +274,7 @@ impl Server {
                 shared: Arc::clone(&shared),
                 memory: memory.clone(),
                 next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))),
+                receive_timeout: options.receive_timeout,
                 stages: stages.clone(),
             },
             tls: tls.clone(),
@@ -312,10 +321,13 @@ impl Server {
                 loop {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     admin.refresh();
-                    let Some(bytes) = device_bytes.clone() else { continue };
+                    let (service, bytes) = (admin.service.clone(), device_bytes.clone());
                     // The driver may wait for the device.
-                    let bytes = tokio::task::spawn_blocking(move || bytes()).await;
-                    if let Ok(Some(bytes)) = bytes {
+                    let bytes = tokio::task::spawn_blocking(move || {
+                        service.wipe_engines();
+                        bytes.and_then(|bytes| bytes())
+                    });
+                    if let Ok(Some(bytes)) = bytes.await {
                         metrics.metrics.set_device_bytes(bytes);
                     }
                 }

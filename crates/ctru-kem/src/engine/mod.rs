@@ -128,6 +128,10 @@ pub enum EngineError {
         /// The limit of the options in bytes.
         limit: usize,
     },
+    /// A check has found a wrong result. No engine of this crate checks its results; programs that
+    /// do so, with another engine or by the inverse operation, return this variant.
+    #[error("the engine has computed wrongly: {0}")]
+    Wrong(&'static str),
     /// The system did not start the worker threads.
     #[error("the worker threads could not be started: {0}")]
     Threads(std::string::String),
@@ -227,6 +231,16 @@ pub trait Engine<P: ParameterSet>: Send + Sync {
         ciphertexts: &[Ciphertext<P>],
         shared_secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError>;
+
+    /// Removes the keys, seeds and secrets of batches that are done from memory that the engine
+    /// keeps for its next batch. Keys that the engine has loaded stay. An engine that keeps no such
+    /// memory, such as the one of the CPU, does nothing.
+    ///
+    /// # Errors
+    /// [`EngineError`] if a device fails.
+    fn wipe(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
 }
 
 impl<const N: usize> Seeds<'_, N> {

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::identity::Owner;
 use crate::job::{Form, Shared};
 use crate::scheme::Scheme;
-use crate::sealing;
+use crate::sealing::{self, Birth};
 
 /// From this number of keys on, all cores read them.
 const PARALLEL: usize = 64;
@@ -26,6 +26,15 @@ pub(super) struct Reader<'a, P> {
 }
 
 type PrivateKeys<P> = Vec<DecapsulationKey<P>>;
+
+/// The use for which keys are read.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// They decapsulate, so sealed keys must not be too old.
+    Use,
+    /// They are sealed again, with their age.
+    Seal,
+}
 
 impl<'a, P: ParameterSet> Reader<'a, P> {
     pub(super) fn new(scheme: Scheme, owner: Owner, shared: &'a Shared) -> Self {
@@ -53,33 +62,52 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
         })
     }
 
-    /// Reads the field `private_key`.
+    /// Reads the field `private_key`, for use.
     ///
     /// # Errors
-    /// The faults of opening a sealed key, [`Fault::Invalid`] if the key is refused.
+    /// The faults of opening a sealed key, [`Fault::KeyTooOld`], or [`Fault::Invalid`] if the key
+    /// is refused.
     pub(super) fn private_key(
         &self,
         form: Form,
         bytes: &[u8],
     ) -> Result<DecapsulationKey<P>, Fault> {
-        self.private(form, bytes, "private_key", None)
+        self.private(form, Purpose::Use, bytes, "private_key", None)
     }
 
     /// Reads the field `private_keys`.
     ///
     /// # Errors
-    /// The fault of the first key that does not open or is refused. Keys after it are not read.
-    pub(super) fn private_keys(&self, form: Form, bytes: &[u8]) -> Result<PrivateKeys<P>, Fault> {
-        let sealed = usize::from(form == Form::Sealed) * sealing::OVERHEAD;
+    /// The fault of the first key that does not open, is refused or is too old for its purpose.
+    /// Keys after it are not read.
+    pub(super) fn private_keys(
+        &self,
+        form: Form,
+        purpose: Purpose,
+        bytes: &[u8],
+    ) -> Result<PrivateKeys<P>, Fault> {
         let placeholder = DecapsulationKey::placeholder();
-        read_all(bytes, P::DECAPSULATION_KEY_BYTES + sealed, placeholder, |item, bytes| {
-            self.private(form, bytes, "private_keys", Some(item))
+        read_all(bytes, Self::size(form), placeholder, |item, bytes| {
+            self.private(form, purpose, bytes, "private_keys", Some(item))
         })
+    }
+
+    /// Returns the bytes of a private key.
+    fn size(form: Form) -> usize {
+        P::DECAPSULATION_KEY_BYTES + usize::from(form == Form::Sealed) * sealing::OVERHEAD
+    }
+
+    /// Returns when the keys of a field that was read were generated or first sealed, if they are
+    /// sealed.
+    pub(super) fn births(form: Form, bytes: &[u8]) -> Option<impl Iterator<Item = Birth>> {
+        let sealed = bytes.chunks_exact(Self::size(form));
+        (form == Form::Sealed).then(|| sealed.filter_map(Birth::of_sealed))
     }
 
     fn private(
         &self,
         form: Form,
+        purpose: Purpose,
         bytes: &[u8],
         field: &'static str,
         item: Option<usize>,
@@ -87,7 +115,11 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
         let opened;
         let plain = match form {
             Form::Sealed => {
-                opened = self.shared.sealer.open(self.scheme, self.owner, bytes, field, item)?;
+                let sealer = &self.shared.sealer;
+                opened = sealer.open(self.scheme, self.owner, bytes, field, item)?;
+                if let (Purpose::Use, Some(birth)) = (purpose, Birth::of_sealed(bytes)) {
+                    sealer.check_age(birth, field, item)?;
+                }
                 &opened
             }
             _ => bytes,
@@ -101,26 +133,30 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
         key.map_err(|error| Fault::invalid(field, item, error.to_string()))
     }
 
-    /// Seals keys for the owner.
+    /// Seals keys, with their ages, for the owner.
     ///
     /// # Errors
     /// [`Fault::NoSealingKey`], or [`Fault::Internal`] if the system provides no randomness.
-    pub(super) fn seal<'k>(
+    pub(super) fn seal(
         &self,
-        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+        keys: &[DecapsulationKey<P>],
+        births: impl Iterator<Item = Birth>,
     ) -> Result<Bytes, Fault> {
-        let size = P::DECAPSULATION_KEY_BYTES + sealing::OVERHEAD;
-        let mut sealed = Vec::with_capacity(keys.len() * size);
-        for key in keys {
-            self.shared.sealer.seal(self.scheme, self.owner, key, &mut sealed)?;
+        let mut sealed = Vec::with_capacity(keys.len() * Self::size(Form::Sealed));
+        for (key, birth) in keys.iter().zip(births) {
+            self.shared.sealer.seal(self.scheme, self.owner, key.as_ref(), birth, &mut sealed)?;
         }
         Ok(sealed.into())
     }
 
-    /// Returns the hashes of the public keys, if decapsulations are counted.
+    /// Returns the hashes of the public keys, if decapsulations of this scheme are counted.
     pub(super) fn hashes(&self, keys: &[DecapsulationKey<P>]) -> Option<Arc<[KeyHash]>> {
         let hash = |key: &DecapsulationKey<P>| KeyHash::of(key.encapsulation_key().as_ref());
-        self.shared.decapsulations.as_ref().map(|_| keys.iter().map(hash).collect())
+        self.shared.decapsulations.limit(self.scheme)?;
+        Some(match keys.len() {
+            ..PARALLEL => keys.iter().map(hash).collect(),
+            _ => keys.par_iter().map(hash).collect::<Vec<_>>().into(),
+        })
     }
 
     /// Counts `count` decapsulations with each key.
@@ -140,9 +176,11 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
         hashes: Option<&[KeyHash]>,
         count: usize,
     ) -> Result<(), Fault> {
-        match (&self.shared.decapsulations, hashes) {
-            (Some(decapsulations), Some(hashes)) => decapsulations.spend(self.owner, hashes, count),
-            _ => Ok(()),
+        match hashes {
+            Some(hashes) => {
+                self.shared.decapsulations.spend(self.scheme, self.owner, hashes, count)
+            }
+            None => Ok(()),
         }
     }
 }

@@ -7,6 +7,7 @@ mod join;
 mod keys;
 
 use std::any::Any;
+use std::iter::repeat;
 use std::marker::PhantomData;
 use std::slice;
 use std::sync::Arc;
@@ -25,13 +26,17 @@ use crate::loaded::{Loaded, Side};
 use crate::proto::{
     DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
 };
+use crate::sealing::Birth;
 use join::{Group, GroupKeys, Joiner};
-use keys::Reader;
+use keys::{Purpose, Reader};
 
 /// Computes batches of one scheme.
 pub(crate) trait Compute: Send + Sync {
     /// Computes jobs of one kind, and answers all of them.
     fn run(&self, kind: Kind, jobs: Vec<Job>, shared: &Shared);
+
+    /// Removes keys, seeds and secrets from memory that the engine keeps for its next batch.
+    fn wipe(&self, shared: &Shared);
 }
 
 /// The engine of one parameter set.
@@ -90,6 +95,12 @@ where
             Kind::Decapsulate => self.decapsulate(slots, shared),
         }
     }
+
+    fn wipe(&self, shared: &Shared) {
+        if let Err(error) = self.engine.wipe() {
+            fault_of(&error, shared);
+        }
+    }
 }
 
 impl<P, E> Typed<P, E>
@@ -144,8 +155,8 @@ where
                 let public_keys = concat(own_public, P::ENCAPSULATION_KEY_BYTES).into();
                 let private_keys = match form {
                     Form::Sealed => {
-                        let keys = own_private.iter().map(AsRef::as_ref);
-                        Reader::<P>::new(scheme, owner, shared).seal(keys)?
+                        let births = repeat(Birth::now());
+                        Reader::<P>::new(scheme, owner, shared).seal(own_private, births)?
                     }
                     _ => secret(concat(own_private, P::DECAPSULATION_KEY_BYTES)),
                 };
@@ -159,8 +170,11 @@ where
         for Job { scheme, owner, work, .. } in slots.into_iter().flatten() {
             let Work::Seal { form, keys, reply } = work else { continue };
             let reader = Reader::<P>::new(scheme, owner, shared);
-            let answer = reader.private_keys(form, &keys).and_then(|keys| {
-                let private_keys = reader.seal(keys.iter().map(AsRef::as_ref))?;
+            let answer = reader.private_keys(form, Purpose::Seal, &keys).and_then(|read| {
+                let private_keys = match Reader::<P>::births(form, &keys) {
+                    Some(births) => reader.seal(&read, births)?,
+                    None => reader.seal(&read, repeat(Birth::now()))?,
+                };
                 Ok(SealKeysResponse { private_keys })
             });
             drop(reply.send(answer));
@@ -175,17 +189,19 @@ where
                 Form::Public => reader.public_keys(&keys).and_then(|keys| {
                     let loaded = self.engine.load_encapsulation_keys(&keys);
                     let loaded = loaded.map_err(|error| fault_of(&error, shared))?;
-                    Ok((keys.len(), None, Side::Public(Arc::new(loaded))))
+                    let (count, keys) = (keys.len(), Side::Public(Arc::new(loaded)));
+                    Ok(Loaded { scheme, count, hashes: None, birth: None, keys })
                 }),
-                _ => reader.private_keys(form, &keys).and_then(|keys| {
-                    let hashes = reader.hashes(&keys);
-                    let loaded = self.engine.load_decapsulation_keys(&keys);
+                _ => reader.private_keys(form, Purpose::Use, &keys).and_then(|read| {
+                    let (count, hashes) = (read.len(), reader.hashes(&read));
+                    let birth = Reader::<P>::births(form, &keys).and_then(Iterator::min);
+                    let loaded = self.engine.load_decapsulation_keys(&read);
                     let loaded = loaded.map_err(|error| fault_of(&error, shared))?;
-                    Ok((keys.len(), hashes, Side::Private(Arc::new(loaded))))
+                    let keys = Side::Private(Arc::new(loaded));
+                    Ok(Loaded { scheme, count, hashes, birth, keys })
                 }),
             };
-            let answer = loaded.map(|(count, hashes, keys)| Loaded { scheme, count, hashes, keys });
-            drop(reply.send(answer));
+            drop(reply.send(loaded));
         }
     }
 
@@ -270,14 +286,20 @@ where
                         Ok(())
                     })
                 }
-                Keys::Each(form, bytes) => reader.private_keys(*form, bytes).and_then(|keys| {
-                    reader.spend(&keys, 1)?;
-                    joiner.add_each(index, keys);
-                    Ok(())
-                }),
-                Keys::Loaded(Loaded { keys, count: loaded, hashes, .. }) => match keys {
+                Keys::Each(form, bytes) => {
+                    let read = reader.private_keys(*form, Purpose::Use, bytes);
+                    read.and_then(|keys| {
+                        reader.spend(&keys, 1)?;
+                        joiner.add_each(index, keys);
+                        Ok(())
+                    })
+                }
+                Keys::Loaded(Loaded { keys, count: loaded, hashes, birth, .. }) => match keys {
                     Side::Private(keys) => {
                         downcast::<E::DecapsulationKeys>(keys).and_then(|keys| {
+                            // They may have grown too old since they were loaded.
+                            let old = |birth| shared.sealer.check_age(birth, "loaded", None);
+                            birth.map_or(Ok(()), old)?;
                             let each = if *loaded == 1 { *count } else { 1 };
                             reader.spend_hashed(hashes.as_deref(), each)?;
                             joiner.add_loaded(index, *count, keys, *loaded == 1);

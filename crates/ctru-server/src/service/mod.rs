@@ -1,5 +1,6 @@
 //! The service of `kem.proto`: checks requests, queues jobs, and waits for their answers.
 
+mod methods;
 mod request;
 mod stream;
 #[cfg(test)]
@@ -12,26 +13,24 @@ use std::{fmt, io};
 
 use ctru_kem::SHARED_SECRET_BYTES;
 use ctru_kem::engine::RowSizes;
-use tokio::sync::{Semaphore, oneshot};
-use tonic::{Request, Response, Status, Streaming};
+use tokio::sync::oneshot;
 
 use crate::call::Caller;
 use crate::engines::Engines;
 use crate::fault::Fault;
 use crate::job::{Form, Job, Reply, Shared, Work};
 use crate::lane::{self, Lane};
-use crate::loaded::{self, LoadedKeys, Place};
-use crate::proto::kem_server::Kem;
+use crate::loaded::{self, Loaded, LoadedKeys, Place};
 use crate::proto::{
-    DecapsulateRequest, DecapsulateResponse, DescribeRequest, DescribeResponse, EncapsulateRequest,
+    DecapsulateRequest, DecapsulateResponse, DescribeResponse, EncapsulateRequest,
     EncapsulateResponse, GenerateKeysRequest, GenerateKeysResponse, LoadKeysRequest,
-    LoadKeysResponse, SealKeysRequest, SealKeysResponse, UnloadKeysRequest, UnloadKeysResponse,
-    describe_response, load_keys_request,
+    LoadKeysResponse, SealKeysRequest, SealKeysResponse, describe_response, load_keys_request,
 };
 use crate::quota::Quotas;
 use crate::scheme::Scheme;
 use crate::sealing;
 use crate::stage::Stages;
+use crate::waiting::WaitingRoom;
 use request::Private;
 
 pub(crate) use request::Limits;
@@ -101,7 +100,7 @@ struct State {
     small: Lane,
     large: Lane,
     /// The operations that the lane of large calls has room for.
-    room: Arc<Semaphore>,
+    room: WaitingRoom,
     stages: Stages,
 }
 
@@ -151,7 +150,7 @@ impl Service {
             name: "large",
             max_batch: options.max_stream_batch,
             max_delay: Duration::ZERO,
-            // The semaphore limits what waits. With this capacity, the queue refuses nothing.
+            // The waiting room limits what waits. With this capacity, the queue refuses nothing.
             capacity: 4 * options.max_queue,
             ..small
         };
@@ -168,7 +167,7 @@ impl Service {
         });
         let small = Lane::start(small, engines.small, Arc::clone(&shared))?;
         let large = Lane::start(large, engines.large, Arc::clone(&shared))?;
-        let room = Arc::new(Semaphore::new(options.max_queue));
+        let room = WaitingRoom::new(options.max_queue);
         Ok(Self(Arc::new(State {
             engine: engines.name,
             server_id: const_hex::encode(server_id),
@@ -188,10 +187,16 @@ impl Service {
     pub(crate) fn tidy(&self) {
         let Self(state) = self;
         let metrics = &state.shared.metrics;
-        forget(state.loaded.expired(Instant::now()));
+        state.forget(state.loaded.expired(Instant::now()));
         metrics.set_loaded_keys(state.loaded.count());
+        metrics.set_most_used_key(state.shared.decapsulations.most());
         metrics.set_waiting("small", state.small.waiting());
         metrics.set_waiting("large", state.large.waiting());
+    }
+
+    /// Wipes the engines that have not been used for a while. May wait for the device.
+    pub(crate) fn wipe_engines(&self) {
+        self.0.wipe(false);
     }
 
     /// Forgets all loaded keys.
@@ -210,6 +215,8 @@ impl Service {
             while !lanes.iter().all(|lane| lane.has_ended()) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
+            let Self(state) = self.clone();
+            let _ = tokio::task::spawn_blocking(move || state.wipe(true)).await;
         };
         if tokio::time::timeout(limit, ended).await.is_err() {
             tracing::warn!("a thread of a lane still computes");
@@ -229,6 +236,31 @@ struct Prepared<T> {
 }
 
 impl State {
+    /// Wipes the engines of both lanes, which can be the same: those whose time has come, or all
+    /// that were used.
+    fn wipe(&self, all: bool) {
+        for lane in [&self.small, &self.large] {
+            lane.wipe(all);
+        }
+    }
+
+    /// Drops loaded keys on a thread that may wait for the device. What the engine keeps of them
+    /// elsewhere is wiped within a second.
+    fn forget(self: &Arc<Self>, keys: Vec<Loaded>) {
+        if keys.is_empty() {
+            return;
+        }
+        let state = Arc::clone(self);
+        drop(tokio::task::spawn_blocking(move || {
+            for Loaded { scheme, keys, .. } in keys {
+                drop(keys);
+                for lane in [&state.small, &state.large] {
+                    lane.unloaded(scheme);
+                }
+            }
+        }));
+    }
+
     fn limits(&self, scheme: Scheme) -> Limits {
         self.limits[scheme.index()]
     }
@@ -267,12 +299,12 @@ impl State {
         let Prepared { job, answer, .. } = prepared;
         let count = job.count;
         let answer = if count > self.small.max_batch() {
-            match self.room.try_acquire_many(u32::try_from(count).unwrap_or(u32::MAX)) {
-                Ok(_permit) => {
+            match self.room.try_enter(job.share, count) {
+                Some(_ticket) => {
                     self.large.submit(job);
                     answer.await
                 }
-                Err(_) => Ok(Err(Fault::QueueFull)),
+                None => Ok(Err(Fault::QueueFull)),
             }
         } else {
             self.small.submit(job);
@@ -371,7 +403,7 @@ impl State {
             return Err(Fault::invalid(field, None, "there are no keys"));
         }
         self.limits(scheme).check_keys(field, count)?;
-        let place = self.loaded.place(caller.peer.owner, count, Instant::now())?;
+        let place = self.loaded.place(&caller.peer, count, Instant::now())?;
         let work = |reply| Work::Load { form, keys, reply };
         let loaded = self.compute(caller, self.prepare(caller, scheme, count, work)?).await?;
         let answer = LoadKeysResponse {
@@ -406,104 +438,5 @@ impl State {
             plain_private_keys: self.options.allow_plain_keys,
             server_id: self.server_id.clone(),
         }
-    }
-}
-
-/// Drops loaded keys on a thread that may wait for the device.
-fn forget<T: Send + 'static>(keys: T) {
-    drop(tokio::task::spawn_blocking(move || drop(keys)));
-}
-
-/// Returns the caller and the message of a request.
-///
-/// # Errors
-/// [`Fault::Internal`] if no layer has noted the caller.
-fn open<T>(request: Request<T>) -> Result<(Caller, T), Fault> {
-    let caller = request.extensions().get::<Caller>().cloned().ok_or(Fault::Internal)?;
-    Ok((caller, request.into_inner()))
-}
-
-#[tonic::async_trait]
-impl Kem for Service {
-    type EncapsulateStreamStream = stream::Answers<EncapsulateResponse>;
-    type DecapsulateStreamStream = stream::Answers<DecapsulateResponse>;
-
-    async fn describe(
-        &self,
-        _: Request<DescribeRequest>,
-    ) -> Result<Response<DescribeResponse>, Status> {
-        Ok(Response::new(self.0.describe()))
-    }
-
-    async fn generate_keys(
-        &self,
-        request: Request<GenerateKeysRequest>,
-    ) -> Result<Response<GenerateKeysResponse>, Status> {
-        let (caller, request) = open(request)?;
-        Ok(Response::new(self.0.generate(&caller, request).await?))
-    }
-
-    async fn seal_keys(
-        &self,
-        request: Request<SealKeysRequest>,
-    ) -> Result<Response<SealKeysResponse>, Status> {
-        let (caller, request) = open(request)?;
-        Ok(Response::new(self.0.seal(&caller, request).await?))
-    }
-
-    async fn load_keys(
-        &self,
-        request: Request<LoadKeysRequest>,
-    ) -> Result<Response<LoadKeysResponse>, Status> {
-        let (caller, request) = open(request)?;
-        let (answer, place) = self.0.load(&caller, request).await?;
-        let mut response = Response::new(answer);
-        response.extensions_mut().insert(Arc::new(place));
-        Ok(response)
-    }
-
-    async fn unload_keys(
-        &self,
-        request: Request<UnloadKeysRequest>,
-    ) -> Result<Response<UnloadKeysResponse>, Status> {
-        let (caller, UnloadKeysRequest { name }) = open(request)?;
-        forget(self.0.loaded.remove(caller.peer.owner, &name)?);
-        Ok(Response::new(UnloadKeysResponse {}))
-    }
-
-    async fn encapsulate(
-        &self,
-        request: Request<EncapsulateRequest>,
-    ) -> Result<Response<EncapsulateResponse>, Status> {
-        let (caller, request) = open(request)?;
-        let prepared = self.0.encapsulate(&caller, request)?;
-        Ok(Response::new(self.0.compute(&caller, prepared).await?))
-    }
-
-    async fn decapsulate(
-        &self,
-        request: Request<DecapsulateRequest>,
-    ) -> Result<Response<DecapsulateResponse>, Status> {
-        let (caller, request) = open(request)?;
-        let prepared = self.0.decapsulate(&caller, request)?;
-        Ok(Response::new(self.0.compute(&caller, prepared).await?))
-    }
-
-    async fn encapsulate_stream(
-        &self,
-        request: Request<Streaming<EncapsulateRequest>>,
-    ) -> Result<Response<Self::EncapsulateStreamStream>, Status> {
-        let (caller, messages) = open(request)?;
-        let prepare = State::encapsulate;
-        Ok(Response::new(stream::serve(Arc::clone(&self.0), caller, messages, prepare)))
-    }
-
-    async fn decapsulate_stream(
-        &self,
-        request: Request<Streaming<DecapsulateRequest>>,
-    ) -> Result<Response<Self::DecapsulateStreamStream>, Status> {
-        let (caller, messages) = open(request)?;
-        let prepare = State::decapsulate;
-        Ok(Response::new(stream::serve(Arc::clone(&self.0), caller, messages, prepare)))
     }
 }

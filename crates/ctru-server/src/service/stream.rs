@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use prost::Message;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tonic::{Status, Streaming};
 
@@ -14,6 +14,7 @@ use crate::call::{Caller, until};
 use crate::fault::Fault;
 use crate::job::Claim;
 use crate::room::Held;
+use crate::waiting::Ticket;
 
 /// The messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
@@ -26,7 +27,7 @@ struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Fault>>,
     claim: Claim,
     /// Its room in the lane.
-    room: OwnedSemaphorePermit,
+    room: Ticket,
     /// The memory of its request in bytes.
     request_bytes: usize,
     /// The memory of its answer in bytes.
@@ -128,9 +129,7 @@ async fn begin<T>(
 ) -> Result<Pending<T>, Status> {
     let Prepared { job, answer, answer_bytes } = prepared?;
     let claim = job.claim.clone();
-    let count = u32::try_from(job.count.max(1)).unwrap_or(u32::MAX);
-    let room = Arc::clone(&state.room).acquire_many_owned(count).await;
-    let room = room.map_err(|_| Fault::Leaving)?;
+    let room = state.room.enter(job.share, job.count).await.ok_or(Fault::QueueFull)?;
     state.large.submit(job);
     Ok(Pending { answer, claim, room, request_bytes: PREFIX + size, answer_bytes })
 }

@@ -5,8 +5,9 @@ use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, ParameterSet};
 use tokio::sync::watch;
 
 use super::*;
+use crate::decapsulations::Decapsulations;
 use crate::engines::EngineFactory;
-use crate::identity::{Identity, Peer};
+use crate::identity::{Identity, Peer, Share};
 use crate::job::Claim;
 use crate::loaded::{Loaded, Side};
 use crate::metrics::Metrics;
@@ -25,7 +26,7 @@ fn start(options: ServiceOptions) -> Service {
 fn start_with(options: ServiceOptions, engines: impl EngineFactory) -> Service {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), SealingKeys::fresh_line().unwrap().as_bytes()).unwrap();
-    let sealer = Sealer::new(SealingKeys::read(file.path()).unwrap());
+    let sealer = Sealer::new(SealingKeys::read(file.path()).unwrap(), None);
     let engines = Arc::new(Engines::new(engines));
     let engines = LaneEngines {
         small: Arc::clone(&engines),
@@ -33,7 +34,7 @@ fn start_with(options: ServiceOptions, engines: impl EngineFactory) -> Service {
         name: "cpu".into(),
         device_bytes: None,
     };
-    let shared = Arc::new(Shared::new(sealer, None, Metrics::new()));
+    let shared = Arc::new(Shared::new(sealer, Decapsulations::new(None), Metrics::new()));
     let stages = Stages::of(&watch::Sender::default());
     Service::start(options, engines, shared, stages).unwrap()
 }
@@ -56,15 +57,17 @@ fn generate(count: u32) -> GenerateKeysRequest {
 /// A call that is refused for lack of memory or a full queue leaves the client its quota.
 #[tokio::test]
 async fn refused_calls_spend_no_quota() {
+    // As much as the largest message has.
+    let max_message = 16 << 10;
+    let limits = Scheme::all().map(|scheme| Limits::new(scheme, max_message).operations());
+    let most = limits.max().unwrap();
     let Service(state) = start(ServiceOptions {
-        rate: Some(1),
-        max_message: 16 << 10,
+        rate: Some(most as u64),
+        max_message,
         max_queue: 64,
         max_batch: 10,
         ..ServiceOptions::default()
     });
-    // As much as a client can have with a rate so small.
-    let most = Scheme::all().map(|scheme| state.limits(scheme).operations()).max().unwrap();
     let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
     let key = Bytes::copy_from_slice(key.encapsulation_key().as_ref());
     let request = |count: usize| EncapsulateRequest {
@@ -77,13 +80,14 @@ async fn refused_calls_spend_no_quota() {
         let refused = state.encapsulate(&small, request(few)).err().unwrap();
         assert_eq!(refused, Fault::MemoryFull);
     }
-    let all = state.room.try_acquire_many(64).unwrap();
+    let others = [32, 16, 8]
+        .map(|count| state.room.try_enter(Share::Connection(count as u64), count).unwrap());
     for _ in 0..3 {
         let prepared = state.encapsulate(&large, request(few)).unwrap();
         let refused = state.compute(&large, prepared).await.unwrap_err();
         assert_eq!(refused, Fault::QueueFull);
     }
-    drop(all);
+    drop(others);
     let prepared = state.encapsulate(&large, request(few)).unwrap();
     assert!(state.compute(&large, prepared).await.is_ok());
     let refused = state.encapsulate(&large, request(few)).err().unwrap();
@@ -169,7 +173,7 @@ fn too_many_loaded_keys_are_named() {
     let limits = Limits::new(scheme(), 16 << 10);
     let count = 1000;
     let keys = Side::Public(Arc::new(()));
-    let loaded = Loaded { scheme: scheme(), count, hashes: None, keys };
+    let loaded = Loaded { scheme: scheme(), count, hashes: None, birth: None, keys };
     let fault = |key: Key, count: usize| {
         let find = |_: &str| Ok(loaded.clone());
         match request::encapsulation(scheme(), limits, Some(key), count, find) {

@@ -1,13 +1,14 @@
 //! Servers, clients and engines of tests.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ctru_kem::ParameterSet;
 use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, SEED_BYTES, SharedSecret};
+use ctru_kem::{ParameterSet, PublicKeyEncoding};
 use ctru_server::client::{Client, Retries};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
@@ -20,6 +21,7 @@ use ctru_server::{
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tempfile::NamedTempFile;
 use tonic::transport::{Channel, Endpoint};
+use zeroize::Zeroize;
 
 /// An engine that takes time, counts operations, and can fail.
 #[derive(Clone, Debug)]
@@ -29,12 +31,30 @@ pub(crate) struct TestEngine {
     pub(crate) delay: Duration,
     pub(crate) done: Arc<AtomicUsize>,
     pub(crate) is_lost: Arc<AtomicBool>,
+    /// What each parameter set keeps of its batches until it is wiped, like the slots of a device.
+    pub(crate) slots: Option<Slots>,
 }
+
+/// The private keys and secrets that an engine has read and computed, by parameter set.
+pub(crate) type Slots = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
 impl TestEngine {
     pub(crate) fn new(delay: Duration) -> Self {
         let inner = CpuEngine::with_threads(1).unwrap();
-        Self { inner, delay, done: Arc::default(), is_lost: Arc::default() }
+        Self { inner, delay, done: Arc::default(), is_lost: Arc::default(), slots: None }
+    }
+
+    /// Keeps keys or secrets, if there are slots.
+    fn keep<P: ParameterSet>(&self, values: &[impl AsRef<[u8]>]) {
+        if let Some(slots) = &self.slots {
+            let mut slots = slots.lock().unwrap();
+            let kept = slots.entry(name::<P>()).or_insert_with(|| Vec::with_capacity(1 << 20));
+            for value in values {
+                // A list that grows would leave copies behind that nobody can wipe.
+                assert!(kept.len() + value.as_ref().len() <= kept.capacity());
+                kept.extend_from_slice(value.as_ref());
+            }
+        }
     }
 
     fn before(&self, count: usize) -> Result<(), EngineError> {
@@ -45,6 +65,10 @@ impl TestEngine {
         self.done.fetch_add(count, Ordering::Relaxed);
         Ok(())
     }
+}
+
+fn name<P: ParameterSet>() -> String {
+    format!("{} {}", P::NAME, <P::Encoding as PublicKeyEncoding>::NAME)
 }
 
 impl EngineFactory for TestEngine {
@@ -117,7 +141,24 @@ impl<P: ParameterSet> Engine<P> for TestEngine {
         shared_secrets: &mut [SharedSecret],
     ) -> Result<(), EngineError> {
         self.before(ciphertexts.len())?;
-        self.inner.decapsulate(keys, ciphertexts, shared_secrets)
+        let own = match &keys {
+            Keys::One(key) => std::slice::from_ref(*key),
+            Keys::Each(keys) => keys,
+            Keys::Loaded(_) => &[],
+        };
+        self.keep::<P>(own);
+        self.inner.decapsulate(keys, ciphertexts, shared_secrets)?;
+        self.keep::<P>(shared_secrets);
+        Ok(())
+    }
+
+    fn wipe(&self) -> Result<(), EngineError> {
+        if let Some(slots) = &self.slots
+            && let Some(kept) = slots.lock().unwrap().get_mut(&name::<P>())
+        {
+            kept.zeroize();
+        }
+        Ok(())
     }
 }
 

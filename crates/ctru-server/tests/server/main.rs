@@ -1,9 +1,11 @@
 //! Tests of a whole server, in this process and as a program of its own.
 #![allow(clippy::unwrap_used)]
 
+mod ages;
 mod calls;
 mod common;
 mod faults;
+mod limits;
 #[cfg(target_os = "linux")]
 mod overload;
 #[cfg(all(target_os = "linux", feature = "profiles"))]
@@ -13,3 +15,5 @@ mod program;
 mod tls;
 #[cfg(all(unix, feature = "opentelemetry"))]
 mod traces;
+#[cfg(target_os = "linux")]
+mod wiping;

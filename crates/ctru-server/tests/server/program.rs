@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ctru_server::client::{Client, Retries};
-use ctru_server::proto::DescribeRequest;
+use ctru_server::proto::{DescribeRequest, LoadKeysRequest, load_keys_request};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
@@ -210,13 +210,30 @@ async fn nothing_secret_is_told() {
         let made = client.generate_keys(request).await.unwrap();
         let pair = crate::common::Pair { public: made.public_keys, private: made.private_keys };
         let sent = client.encapsulate(encapsulate(&pair, 1)).await.unwrap();
-        client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
+        client.decapsulate(decapsulate(&pair, sent.ciphertexts.clone())).await.unwrap();
         // A call that is refused is logged as well.
         let mut wrong = pair.private.to_vec();
         wrong[1600 % pair.private.len()] ^= 255;
         let wrong = crate::common::Pair { private: wrong.into(), ..pair.clone() };
         let _ = client.decapsulate(decapsulate(&wrong, vec![0; 952].into())).await;
         secrets.extend([pair.private.to_vec(), sent.shared_secrets.to_vec()]);
+        secrets.push(sent.ciphertexts[..128].to_vec());
+        let mut calls = client.calls();
+        let messages = tokio_stream::iter([encapsulate(&pair, 1)]);
+        let mut stream = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+        let streamed = stream.message().await.unwrap().unwrap();
+        secrets.extend([streamed.shared_secrets.to_vec(), streamed.ciphertexts[..128].to_vec()]);
+        let messages = tokio_stream::iter([decapsulate(&pair, streamed.ciphertexts)]);
+        let mut stream = calls.decapsulate_stream(messages).await.unwrap().into_inner();
+        assert_eq!(
+            stream.message().await.unwrap().unwrap().shared_secrets,
+            streamed.shared_secrets
+        );
+        // Who knows the name of loaded keys may use them.
+        let keys = Some(load_keys_request::Keys::PrivateKeys(pair.private.clone()));
+        let name = client.load_keys(LoadKeysRequest { scheme, keys }).await.unwrap().name;
+        client.unload_keys(&name).await.unwrap();
+        secrets.extend([const_hex::decode(&name).unwrap(), name.into_bytes()]);
     }
     let metrics = get(admin, "/metrics").await;
     server.signal(Signal::SIGTERM);

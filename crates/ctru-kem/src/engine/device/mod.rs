@@ -400,6 +400,10 @@ impl<P: ParameterSet, D: Device> Engine<P> for DeviceEngine<P, D> {
         let keys = batch_keys(keys, count, |loaded| &loaded.chunks)?;
         self.batches.decapsulate(keys, bytes(ciphertexts), shared_secrets)
     }
+
+    fn wipe(&self) -> Result<(), EngineError> {
+        Self::wipe(self)
+    }
 }
 
 impl From<RuntimeError> for EngineError {

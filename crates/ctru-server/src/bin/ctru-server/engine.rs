@@ -1,5 +1,7 @@
 //! The choice of the engine.
 
+#[cfg(feature = "cuda")]
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -28,6 +30,10 @@ pub(crate) struct EngineArgs {
     /// Number of the GPU; repeat for several GPUs of one kind
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
+    /// The share of a GPU's operations that the CPU computes again, such as 1/1000, or 0 for none. A
+    /// wrong result ends the server like the loss of the GPU
+    #[arg(long, default_value = "1/65536", value_name = "1/N", value_parser = share)]
+    check_gpu: u64,
     /// Threads of the CPU engine, if 0, one per core or as `RAYON_NUM_THREADS` says
     #[arg(long, default_value_t = 0, value_name = "N")]
     threads: u16,
@@ -43,6 +49,18 @@ pub(crate) struct Chosen {
     pub(crate) max_stream_batch: usize,
     /// The most operations that wait, if the user does not say.
     pub(crate) max_queue: usize,
+}
+
+/// Reads `1/N` or 0. Returns `N`, or 0.
+///
+/// # Errors
+/// If the text is something else.
+fn share(text: &str) -> std::result::Result<u64, String> {
+    match text.strip_prefix("1/").map(str::parse) {
+        Some(Ok(number)) if number > 0 => Ok(number),
+        None if text == "0" => Ok(0),
+        _ => Err("a share is 1/N, such as 1/65536, or 0".into()),
+    }
 }
 
 impl EngineArgs {
@@ -84,7 +102,11 @@ impl EngineArgs {
     fn cuda(&self) -> Result<Chosen> {
         let gpus = gpu::Gpus::open(&self.gpus)?;
         let (name, device_bytes) = (gpus.name(), gpus.device_bytes());
-        let small = Arc::new(Engines::new(gpus));
+        let engines = match NonZeroU64::new(self.check_gpu) {
+            Some(one_in) => Engines::compared(gpus, one_in)?,
+            None => Engines::new(gpus),
+        };
+        let small = Arc::new(engines);
         let large = Arc::clone(&small);
         let engines = LaneEngines { small, large, name, device_bytes: Some(device_bytes) };
         Ok(Chosen { engines, callers: 8, max_stream_batch: 1 << 13, max_queue: 1 << 18 })

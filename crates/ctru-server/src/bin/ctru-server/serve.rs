@@ -72,9 +72,18 @@ pub(crate) struct Args {
     /// Accept and give plain private keys
     #[arg(long, help_heading = "Private keys")]
     allow_plain_keys: bool,
-    /// Most decapsulations of each private key, as long as this process lives
+    /// Most decapsulations of each private key, as long as this process lives [default: 2^40 for
+    /// keys of 1277, no limit for those of 653 and 761]
     #[arg(long, value_name = "N", help_heading = "Private keys")]
     max_decapsulations_per_key: Option<u64>,
+    /// Refuse to use sealed private keys that were generated longer ago, such as 90days
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        help_heading = "Private keys"
+    )]
+    max_key_age: Option<Duration>,
     /// Most keys that all clients together have loaded
     #[arg(long, value_name = "N", default_value_t = 16_384, help_heading = "Private keys")]
     max_loaded_keys: usize,
@@ -120,7 +129,7 @@ pub(crate) struct Args {
         help_heading = "Load"
     )]
     max_message: u32,
-    /// Memory of the messages of all calls in progress in bytes
+    /// Memory of all calls in progress and of their messages in bytes
     #[arg(
         long,
         value_name = "BYTES",
@@ -135,6 +144,15 @@ pub(crate) struct Args {
     /// Most calls in progress of one connection
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Load")]
     max_calls_per_connection: u32,
+    /// How long a request may take to arrive
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = humantime::parse_duration,
+        help_heading = "Load"
+    )]
+    receive_timeout: Duration,
     /// Operations per second of each client
     #[arg(long, value_name = "N", help_heading = "Load")]
     rate: Option<u64>,
@@ -223,8 +241,10 @@ impl Args {
             no_client_auth: self.no_client_auth,
             sealing_keys: self.sealing_key_file.clone(),
             max_decapsulations_per_key: self.max_decapsulations_per_key,
+            max_key_age: self.max_key_age,
             max_connections: self.max_connections,
             max_calls_per_connection: self.max_calls_per_connection,
+            receive_timeout: self.receive_timeout,
             max_memory: self.max_memory,
             service: ServiceOptions {
                 max_batch: self.max_batch,
@@ -268,6 +288,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if args.io_threads > 0 {
         runtime.worker_threads(args.io_threads);
     }
+    let is_locked = ctru_server::lock_all_memory();
     let runtime = runtime.enable_all().build()?;
     #[cfg(not(feature = "opentelemetry"))]
     args.start_log(Vec::new())?;
@@ -278,6 +299,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         args.start_log(traces.iter().map(|traces| traces.layer().boxed()).collect())?;
         traces
     };
+    tracing::debug!(is_locked, "memory that is kept from swap");
     let status = runtime.block_on(serve(&args));
     #[cfg(feature = "opentelemetry")]
     if let Some(traces) = traces {

@@ -1,0 +1,214 @@
+//! Where messages of streams wait for room in the lane of large calls.
+//!
+//! Each client has a line of its own, and a share of the room as [`Room`] says. The clients take
+//! turns. A message that its own client keeps out holds nobody up. One for which others leave no
+//! room holds up all that come after it, so that it does not wait for ever.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::identity::Share;
+use crate::room::Room;
+
+/// The room of a lane, and who waits for it.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitingRoom(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    room: Room,
+    /// The clients in the order of their turns. No line is empty.
+    lines: VecDeque<Line>,
+}
+
+/// The messages of a client that wait, oldest first: their weights, and where their tickets go.
+#[derive(Debug)]
+struct Line {
+    share: Share,
+    waiting: VecDeque<(usize, oneshot::Sender<Ticket>)>,
+}
+
+/// The room of one message, which is free again when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    room: WaitingRoom,
+    share: Share,
+    weight: usize,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.room.lock().room.release(self.share, self.weight);
+        self.room.admit();
+    }
+}
+
+impl WaitingRoom {
+    /// Returns room for messages of at most `capacity` operations together.
+    pub(crate) fn new(capacity: usize) -> Self {
+        let (room, lines) = (Room::new(capacity), VecDeque::new());
+        Self(Arc::new(Mutex::new(State { room, lines })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives room to a message of `weight` operations, if there is some now.
+    pub(crate) fn try_enter(&self, share: Share, weight: usize) -> Option<Ticket> {
+        let weight = weight.max(1);
+        let has_room = self.lock().room.take(share, weight);
+        has_room.then(|| Ticket { room: self.clone(), share, weight })
+    }
+
+    /// Waits for room for a message of `weight` operations. Returns nothing if a message of this
+    /// weight never finds room.
+    pub(crate) async fn enter(&self, share: Share, weight: usize) -> Option<Ticket> {
+        let weight = weight.max(1);
+        let (sender, ticket) = oneshot::channel();
+        {
+            let State { room, lines } = &mut *self.lock();
+            if !room.fits(weight) {
+                return None;
+            }
+            match lines.iter_mut().find(|line| line.share == share) {
+                Some(line) => line.waiting.push_back((weight, sender)),
+                None => {
+                    let waiting = VecDeque::from([(weight, sender)]);
+                    lines.push_back(Line { share, waiting });
+                }
+            }
+        }
+        self.admit();
+        ticket.await.ok()
+    }
+
+    /// Gives room to those who wait, as far as there is some.
+    fn admit(&self) {
+        loop {
+            // A ticket that nobody takes any more comes back here, so the lock is not held.
+            let admitted = self.lock().next();
+            let Some((share, weight, sender)) = admitted else { return };
+            drop(sender.send(Ticket { room: self.clone(), share, weight }));
+        }
+    }
+}
+
+impl State {
+    /// Takes the message out that comes next, and takes its room.
+    fn next(&mut self) -> Option<(Share, usize, oneshot::Sender<Ticket>)> {
+        let Self { room, lines } = self;
+        for line in lines.iter_mut() {
+            // The callers of these have gone.
+            line.waiting.retain(|(_, sender)| !sender.is_closed());
+        }
+        lines.retain(|line| !line.waiting.is_empty());
+        let mut turn = None;
+        for (index, Line { share, waiting }) in lines.iter().enumerate() {
+            let weight = waiting.front().map_or(0, |(weight, _)| *weight);
+            if room.take(*share, weight) {
+                turn = Some(index);
+                break;
+            }
+            if room.is_kept_out_by_others(*share, weight) {
+                break;
+            }
+        }
+        let mut line = lines.remove(turn?)?;
+        let (weight, sender) = line.waiting.pop_front()?;
+        let share = line.share;
+        if !line.waiting.is_empty() {
+            lines.push_back(line);
+        }
+        Some((share, weight, sender))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    type Entry = Pin<Box<dyn Future<Output = Option<Ticket>>>>;
+
+    fn share(number: u64) -> Share {
+        Share::Connection(number)
+    }
+
+    fn enter(room: &WaitingRoom, number: u64, weight: usize) -> Entry {
+        let room = room.clone();
+        let mut entry: Entry = Box::pin(async move { room.enter(share(number), weight).await });
+        // It takes its place.
+        assert!(now(&mut entry).is_none());
+        entry
+    }
+
+    fn now(entry: &mut Entry) -> Option<Ticket> {
+        match entry.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(ticket) => Some(ticket.unwrap()),
+            Poll::Pending => None,
+        }
+    }
+
+    /// Messages of streams that wait do not keep out large calls of others, nor their streams.
+    #[test]
+    fn a_client_that_waits_keeps_out_no_other() {
+        let room = WaitingRoom::new(1000);
+        let mut held: Vec<_> = (0..5).map(|_| room.try_enter(share(0), 100).unwrap()).collect();
+        let mut waiting: Vec<_> = (0..256).map(|_| enter(&room, 0, 100)).collect();
+        assert!(room.try_enter(share(0), 1).is_none());
+        let call = room.try_enter(share(1), 100).unwrap();
+        let mut stream: Entry = {
+            let room = room.clone();
+            Box::pin(async move { room.enter(share(2), 150).await })
+        };
+        let stream = now(&mut stream).unwrap();
+        assert!(now(&mut waiting[0]).is_none());
+        drop((call, stream, held.pop()));
+        assert!(now(&mut waiting[0]).is_some());
+        assert!(now(&mut waiting[1]).is_some());
+    }
+
+    /// Small messages of others do not keep a large one waiting for ever.
+    #[test]
+    fn a_large_message_comes_in_its_turn() {
+        let room = WaitingRoom::new(1000);
+        let first =
+            [room.try_enter(share(1), 200).unwrap(), room.try_enter(share(2), 200).unwrap()];
+        let mut large = enter(&room, 3, 500);
+        let mut small = enter(&room, 4, 10);
+        let [one, two] = first;
+        drop(one);
+        assert!(now(&mut large).is_none() && now(&mut small).is_none());
+        drop(two);
+        assert!(now(&mut large).is_some() && now(&mut small).is_some());
+    }
+
+    #[test]
+    fn who_goes_takes_no_room() {
+        let room = WaitingRoom::new(100);
+        let held = room.try_enter(share(0), 50).unwrap();
+        let (gone, mut next) = (enter(&room, 0, 50), enter(&room, 0, 50));
+        drop(gone);
+        drop(held);
+        drop(now(&mut next).unwrap());
+        // A ticket that comes when its caller has just gone.
+        let held = room.try_enter(share(0), 50).unwrap();
+        let (gone, mut next) = (enter(&room, 0, 50), enter(&room, 0, 50));
+        drop(held);
+        assert!(now(&mut next).is_none());
+        drop(gone);
+        assert!(now(&mut next).is_some());
+        let mut never: Entry = {
+            let room = room.clone();
+            Box::pin(async move { room.enter(share(0), 51).await })
+        };
+        let context = &mut Context::from_waker(Waker::noop());
+        assert!(matches!(never.as_mut().poll(context), Poll::Ready(None)));
+    }
+}

@@ -1,0 +1,226 @@
+//! What one client can make the server keep, and what it can take from others.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use ctru_server::proto::EncapsulateRequest;
+use http_body::Frame;
+use hyper::body::Incoming;
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tonic::{Code, Status};
+
+use crate::common::{Running, TestEngine, encapsulate, pair, start, start_fast};
+
+/// A body that begins and never ends.
+struct Endless(Option<Bytes>);
+
+impl http_body::Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.0.take() {
+            Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// A connection of HTTP/2.
+struct Raw {
+    address: String,
+    sender: SendRequest<Endless>,
+}
+
+impl Raw {
+    async fn connect(server: &Running) -> Self {
+        let address = server.address.strip_prefix("http://").unwrap();
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (io, executor) = (TokioIo::new(stream), TokioExecutor::new());
+        let (sender, connection) =
+            hyper::client::conn::http2::handshake(executor, io).await.unwrap();
+        tokio::spawn(connection);
+        Self { address: server.address.clone(), sender }
+    }
+
+    /// Begins a call whose head has `head` bytes more than others, and whose body never ends.
+    fn begin(
+        &self,
+        method: &str,
+        head: usize,
+        body: &'static [u8],
+    ) -> impl Future<Output = hyper::Result<http::Response<Incoming>>> + use<> {
+        let request = http::Request::post(format!("{}/ctru.v1.Kem/{method}", self.address))
+            .header("content-type", "application/grpc")
+            .header("te", "trailers")
+            .header("x-filler", "x".repeat(head))
+            .body(Endless(Some(Bytes::from_static(body))));
+        self.sender.clone().send_request(request.unwrap())
+    }
+}
+
+fn code(response: &http::Response<Incoming>) -> Option<Code> {
+    Status::from_header_map(response.headers()).map(|status| status.code())
+}
+
+/// Returns the memory that the server counts.
+async fn counted(server: &Running) -> usize {
+    let metrics = server.get("/metrics").await;
+    let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
+    line.rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
+/// Waits until the server counts as much memory.
+async fn wait_until_counted(server: &Running, bytes: std::ops::RangeInclusive<usize>) {
+    let start = Instant::now();
+    while !bytes.contains(&counted(server).await) {
+        let now = counted(server).await;
+        assert!(start.elapsed() < Duration::from_secs(20), "{now} bytes, not {bytes:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The beginning of a message of 100 bytes.
+const BEGUN: &[u8] = &[0, 0, 0, 0, 100, 1, 2, 3];
+
+/// Calls that do nothing but begin are counted, and end.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_never_arrive_are_counted_and_ended() {
+    const CALLS: usize = 50;
+    let limit = Duration::from_secs(3);
+    let server = start_fast(|options| options.receive_timeout = limit).await;
+    let raw = Raw::connect(&server).await;
+    for method in ["Encapsulate", "EncapsulateStream"] {
+        let calls: Vec<_> =
+            (0..CALLS).map(|_| tokio::spawn(raw.begin(method, 3000, BEGUN))).collect();
+        wait_until_counted(&server, CALLS * (8 * 1024 + 3000)..=CALLS * (8 * 1024 + 3500)).await;
+        for call in calls {
+            let response = tokio::time::timeout(10 * limit, call).await.unwrap().unwrap().unwrap();
+            match method {
+                "Encapsulate" => assert_eq!(code(&response), Some(Code::DeadlineExceeded)),
+                // Streams answer before they read.
+                _ => assert_eq!(response.status(), http::StatusCode::OK),
+            }
+        }
+        wait_until_counted(&server, 0..=0).await;
+    }
+    // A stream without a message under way may wait.
+    let mut stream = raw.begin("EncapsulateStream", 0, &[]).await.unwrap().into_body();
+    let frame =
+        std::future::poll_fn(|context| http_body::Body::poll_frame(Pin::new(&mut stream), context));
+    assert!(tokio::time::timeout(2 * limit, frame).await.is_err());
+}
+
+/// Heads that are larger than any client of this service needs are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_heads_are_refused() {
+    let server = start_fast(|_| ()).await;
+    let raw = Raw::connect(&server).await;
+    for head in [5 << 10, 15_000] {
+        let response = raw.begin("Encapsulate", head, BEGUN).await;
+        let is_refused = response.map_or(true, |response| {
+            response.status() == http::StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+        });
+        assert!(is_refused, "{head}");
+    }
+    assert_eq!(counted(&server).await, 0);
+    assert!(server.client().describe().await.is_ok());
+}
+
+/// Calls that find no memory for their heads are refused, and other clients are served. Answers of
+/// all methods are counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_without_memory_are_refused() {
+    let server = start_fast(|options| {
+        options.service.max_message = 16 << 10;
+        options.max_memory = 128 << 10;
+    })
+    .await;
+    let raw = Raw::connect(&server).await;
+    let calls: Vec<_> =
+        (0..20).map(|_| tokio::spawn(raw.begin("Encapsulate", 3000, BEGUN))).collect();
+    let start = Instant::now();
+    let refused = loop {
+        let refused: Vec<_> = calls.iter().filter(|call| call.is_finished()).collect();
+        if refused.len() == 15 {
+            break 15;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{} are refused", refused.len());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    for call in calls.into_iter().filter(|call| call.is_finished()) {
+        assert_eq!(code(&call.await.unwrap().unwrap()), Some(Code::ResourceExhausted));
+    }
+    assert_eq!(refused, 15);
+    assert!(server.client().describe().await.is_ok());
+}
+
+/// A client whose messages wait in streams does not shut the lane of large calls for others.
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_streams_leave_room_for_large_calls() {
+    let engine = TestEngine::new(Duration::from_millis(20));
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let mut other = server.calls().await;
+    let pair = pair(&mut other).await;
+    let flood = server.calls().await;
+    let mut streams = tokio::task::JoinSet::new();
+    for _ in 0..256 {
+        let (mut calls, request) = (flood.clone(), encapsulate(&pair, 500));
+        streams.spawn(async move {
+            let messages = tokio_stream::iter([request]);
+            let mut answers = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+            assert!(answers.message().await.unwrap().is_some());
+        });
+    }
+    let start = Instant::now();
+    while !has_waiting(&server.get("/metrics").await) {
+        assert!(start.elapsed() < Duration::from_secs(20), "the streams do not fill the lane");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for _ in 0..3 {
+        let large: EncapsulateRequest = encapsulate(&pair, 2000);
+        let answer = other.encapsulate(large).await.unwrap().into_inner();
+        assert_eq!(answer.shared_secrets.len(), 2000 * 32);
+    }
+    assert!(!streams.is_empty());
+    while let Some(stream) = streams.join_next().await {
+        stream.unwrap();
+    }
+}
+
+/// Returns whether the streams have as much room in the lane as one client may have.
+fn has_waiting(metrics: &str) -> bool {
+    let name = "ctru_queued_operations{lane=\"large\"} ";
+    let waiting = metrics.lines().find_map(|line| line.strip_prefix(name));
+    waiting.is_some_and(|waiting| waiting.parse::<usize>().unwrap() > 10_000)
+}
+
+/// The rate of a client without an identity holds from its first second on, and more connections
+/// bring it no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn more_connections_bring_no_more_operations() {
+    let server = start_fast(|options| options.service.rate = Some(20)).await;
+    let pair = pair(&mut server.calls().await).await;
+    let (start, mut done) = (Instant::now(), 0);
+    while start.elapsed() < Duration::from_millis(2500) {
+        let mut calls = server.calls().await;
+        for _ in 0..5 {
+            match calls.encapsulate(encapsulate(&pair, 1)).await {
+                Ok(_) => done += 1,
+                Err(status) => assert_eq!(status.code(), Code::ResourceExhausted, "{status}"),
+            }
+        }
+        // One of the operations has made the keys.
+        let most = 20_f64.max(20.0 * start.elapsed().as_secs_f64() + 2.0) - 1.0;
+        assert!(f64::from(done) <= most, "{done} operations in {:?}", start.elapsed());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(done >= 25, "{done}");
+}
