@@ -20,7 +20,8 @@ const TYPES = {
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
 };
-const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
+export const POLICY =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; base-uri 'none'; form-action 'none'";
 
 /** Serves the page as web/README.md advises. Returns the server. */
 export async function serve() {

@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { MODES, WORK, accessible, close, launch, open, serve } from "./browser.mjs";
+import { MODES, POLICY, WORK, accessible, close, launch, open, serve } from "./browser.mjs";
 
 let browser;
 let server;
@@ -234,7 +234,12 @@ test("a module that cannot be loaded is named, and the rest of the page works", 
 test("the policy is served, and nothing is stored", async () => {
   const page = await start();
   const policy = page.response.headers()["content-security-policy"];
-  assert.equal(policy, "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'");
+  assert.equal(policy, POLICY);
+  const head = await page.locator('meta[http-equiv="Content-Security-Policy"]');
+  assert.equal((await head.getAttribute("content")).replace(/\s+/g, " "), POLICY);
+  for (const directive of ["base-uri 'none'", "form-action 'none'"]) {
+    assert.ok(POLICY.split("; ").includes(directive), directive);
+  }
   const stored = await page.evaluate(async () => [
     localStorage.length,
     sessionStorage.length,
