@@ -1,11 +1,12 @@
 //! Helpers that the tests of this workspace share: lists of rings, backends and parameter sets,
-//! strategies for proptest, vectors, and key files.
+//! strategies for proptest, vectors, key files and processes.
 
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
 pub mod backends;
 pub mod der;
+pub mod processes;
 pub mod rings;
 pub mod sets;
 pub mod strategies;

@@ -8,12 +8,12 @@ mod keys;
 mod new_identity;
 mod plugin;
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use ctru_program::{tell, visible};
 use thiserror::Error;
 
 use crate::keys::{Identity, Set};
@@ -50,14 +50,19 @@ enum Error {
     #[error("standard output: {0}")]
     Output(#[source] io::Error),
     /// The file of the identity cannot be made. It may exist.
-    #[error("{}: {source}", file.display())]
+    #[error("{}: {source}", visible(file))]
     File { file: PathBuf, source: io::Error },
 }
 
 /// Runs the program. Errors go to standard error. The exit status is 0 for success, 1 for errors,
 /// and 2 for a wrong command line.
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    ctru_program::harden();
+    let arguments = match ctru_program::parse() {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tell("error", &error);
@@ -78,9 +83,4 @@ fn run(Arguments { set, output, age_plugin }: Arguments) -> Result<(), Error> {
         return Ok(());
     };
     new_identity::save(&text, &file).map_err(|source| Error::File { file, source })
-}
-
-/// Writes `kind: message` to standard error, and ignores a failed write.
-fn tell(kind: &str, message: &dyn Display) {
-    let _ = io::stderr().write_all(format!("{kind}: {message}\n").as_bytes());
 }

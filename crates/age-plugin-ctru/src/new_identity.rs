@@ -51,7 +51,7 @@ fn encode(text: &mut String, prefix: &str, bytes: &[u8]) -> fmt::Result {
 /// If it cannot be written.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     // At once: the text ends with a line, so none of it stays in the buffer of standard output.
-    let mut output = io::stdout().lock();
+    let mut output = ctru_program::stdout()?.lock();
     output.write_all(text.as_bytes())?;
     output.flush()
 }
@@ -84,7 +84,7 @@ pub(crate) fn warn_of_readers() {
         && file.mode() & 0o077 != 0
     {
         let mode = file.mode() & 0o7777;
-        crate::tell(
+        ctru_program::tell(
             "warning",
             &format_args!(
                 "the mode {mode:04o} of standard output opens this identity to others; \

@@ -11,7 +11,7 @@ use std::io;
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use bech32::{FromBase32, ToBase32, Variant};
 use tempfile::TempDir;
@@ -163,6 +163,18 @@ fn identities_in_files_that_others_may_read_give_a_warning() {
     }
     // A pipe is no file.
     assert!(Command::new(PLUGIN).output().unwrap().stderr.is_empty());
+}
+
+/// Checks the process of the plugin, which waits for its client.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_process_has_no_core_dumps() {
+    let mut plugin = Command::new(PLUGIN);
+    plugin.arg("--age-plugin=identity-v1").stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut plugin = plugin.spawn().unwrap();
+    ctru_tests::processes::has_no_core_dumps(plugin.id());
+    drop(plugin.stdin.take());
+    plugin.wait().unwrap();
 }
 
 #[test]

@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "ctru-kem",
     "ctru-hybrid",
     "ctru-measure",
+    "ctru-program",
     "ctru-rustls",
     "ctru-capi",
     "ctru-python",

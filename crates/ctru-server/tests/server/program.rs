@@ -141,6 +141,14 @@ async fn clients_survive_restarts() {
     load.end().await;
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_has_no_core_dumps() {
+    let folder = TempDir::new().unwrap();
+    let server = Program::start(&["--listen", "127.0.0.1:0"], log(&folder));
+    ctru_tests::processes::has_no_core_dumps(server.id());
+}
+
 /// Two servers stand behind a balancer, and one is killed. A client that repeats its calls sees no
 /// error. Needs haproxy, which `.ci/server` installs.
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! `ctru-server compare`: a server beside an echo service and the engine alone, in one run.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::num::NonZero;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     serve.extend(args.serve.iter().cloned());
     let server = Service::start(&serve)?;
     let echo = Service::start(&words("echo"))?;
-    let mut out = io::stdout();
+    let mut out = ctru_program::stdout()?;
 
     let (mut calls, mut echoes) = (0.0_f64, 0.0_f64);
     let repeat = args.repeat.get();

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use ctru_program::{tell, visible};
 use ctru_server::SealingKeys;
 
 /// CTRU-Prime over gRPC: many small callers, one engine. The scheme is not standardised.
@@ -52,7 +53,11 @@ enum Command {
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {
-    let Cli { command } = Cli::parse();
+    ctru_program::harden();
+    let Cli { command } = match ctru_program::parse() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
     let result = match command {
         Command::Serve(args) => serve::run(*args),
         Command::Load(args) => load::run(&args),
@@ -61,8 +66,7 @@ fn main() -> ExitCode {
         Command::SealingKey { out } => sealing_key(out.as_deref()),
     };
     result.unwrap_or_else(|error| {
-        // There is no other place to report to.
-        let _ = writeln!(io::stderr(), "error: {error}");
+        tell("error", &error);
         ExitCode::FAILURE
     })
 }
@@ -74,10 +78,10 @@ fn main() -> ExitCode {
 fn sealing_key(out: Option<&Path>) -> Result<ExitCode> {
     let line = SealingKeys::fresh_line()?;
     match out {
-        None => io::stdout().write_all(line.as_bytes())?,
+        None => ctru_program::stdout()?.write_all(line.as_bytes())?,
         Some(path) => {
             let written = write_new(path, line.as_bytes());
-            written.map_err(|error| format!("{}: {error}", path.display()))?;
+            written.map_err(|error| format!("{}: {error}", visible(path)))?;
         }
     }
     Ok(ExitCode::SUCCESS)

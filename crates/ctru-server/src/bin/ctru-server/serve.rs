@@ -318,7 +318,7 @@ async fn serve(args: &Args) -> Result<ExitCode> {
     for address in server.addresses() {
         tracing::info!(%address, engine, "serving");
         if args.print_address {
-            writeln!(std::io::stdout(), "{address}")?;
+            writeln!(ctru_program::stdout()?, "{address}")?;
         }
     }
     if let Some(address) = server.admin_address() {

@@ -91,7 +91,7 @@ impl Measured {
         for (code, count) in &self.errors {
             row(format!("errors, {code}"), count.to_string());
         }
-        writeln!(io::stdout(), "{table}")
+        writeln!(ctru_program::stdout()?, "{table}")
     }
 
     /// Draws the latency of each percentile, both on logarithmic axes.
