@@ -36,6 +36,11 @@ impl<P: ParameterSet + AssociatedOid> DecodePublicKey for EncapsulationKey<P> {
         let bytes = decode_public_key(P::OID, der)?;
         Self::from_bytes(bytes).map_err(|_| spki::Error::KeyMalformed)
     }
+
+    #[cfg(feature = "pem")]
+    fn from_public_key_pem(text: &str) -> spki::Result<Self> {
+        ctru_kem::pem::public_key(text)
+    }
 }
 
 impl<P: ParameterSet + AssociatedOid> EncodePrivateKey for DecapsulationKey<P> {
@@ -47,5 +52,10 @@ impl<P: ParameterSet + AssociatedOid> EncodePrivateKey for DecapsulationKey<P> {
 impl<P: ParameterSet + AssociatedOid> DecodePrivateKey for DecapsulationKey<P> {
     fn from_pkcs8_der(der: &[u8]) -> pkcs8::Result<Self> {
         Ok(Self::from_bytes(decode_seed(P::OID, der)?)?)
+    }
+
+    #[cfg(feature = "pem")]
+    fn from_pkcs8_pem(text: &str) -> pkcs8::Result<Self> {
+        ctru_kem::pem::private_key(text)
     }
 }

@@ -163,6 +163,11 @@ impl<P: ParameterSet + AssociatedOid> DecodePublicKey for EncapsulationKey<P> {
         let bytes = decode_public_key(P::OID, der)?;
         Self::from_bytes(bytes).map_err(|_| spki::Error::KeyMalformed)
     }
+
+    #[cfg(feature = "pem")]
+    fn from_public_key_pem(text: &str) -> spki::Result<Self> {
+        crate::pem::public_key(text)
+    }
 }
 
 impl<P: ParameterSet + AssociatedOid> EncodePrivateKey for KeyPairSeed<P> {
@@ -175,11 +180,21 @@ impl<P: ParameterSet + AssociatedOid> DecodePrivateKey for KeyPairSeed<P> {
     fn from_pkcs8_der(der: &[u8]) -> pkcs8::Result<Self> {
         Ok(Self::from_bytes(decode_seed(P::OID, der)?)?)
     }
+
+    #[cfg(feature = "pem")]
+    fn from_pkcs8_pem(text: &str) -> pkcs8::Result<Self> {
+        crate::pem::private_key(text)
+    }
 }
 
 impl<P: ParameterSet + AssociatedOid> DecodePrivateKey for DecapsulationKey<P> {
     /// Reads a seed, and generates the key that it determines.
     fn from_pkcs8_der(der: &[u8]) -> pkcs8::Result<Self> {
         Ok(KeyPairSeed::from_pkcs8_der(der)?.decapsulation_key())
+    }
+
+    #[cfg(feature = "pem")]
+    fn from_pkcs8_pem(text: &str) -> pkcs8::Result<Self> {
+        crate::pem::private_key(text)
     }
 }

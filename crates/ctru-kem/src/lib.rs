@@ -10,6 +10,9 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(feature = "pem")]
+extern crate alloc;
+
 #[cfg(feature = "std")]
 mod batch;
 #[cfg(feature = "std")]
@@ -28,6 +31,8 @@ mod key_pair_seed;
 mod keys;
 mod known_answer;
 mod params;
+#[cfg(feature = "pem")]
+pub mod pem;
 mod pke;
 #[cfg(feature = "std")]
 mod rows;

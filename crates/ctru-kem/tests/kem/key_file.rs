@@ -47,6 +47,7 @@ fn check<P: ParameterSet + AssociatedOid>(number: u8) {
         assert_eq!(EncapsulationKey::<P>::from_public_key_pem(&text).as_ref(), Ok(&public));
         // A label of another kind is refused.
         assert!(KeyPairSeed::<P>::from_pkcs8_pem(&text).is_err());
+        pem_is_read_as_its_rfc_asks(&seed, &public, ending);
     }
 
     der::wrong_private_keys(&oid, seed.as_ref(), |bytes, what| {
@@ -57,6 +58,44 @@ fn check<P: ParameterSet + AssociatedOid>(number: u8) {
         assert!(EncapsulationKey::<P>::from_public_key_der(bytes).is_err(), "{what} is accepted");
     });
     errors_say_what_is_wrong::<P>(&oid, seed.as_ref(), public.as_ref());
+}
+
+/// Checks white space, text around, and blocks of other algorithms and labels.
+fn pem_is_read_as_its_rfc_asks<P: ParameterSet + AssociatedOid>(
+    seed: &KeyPairSeed<P>,
+    public: &EncapsulationKey<P>,
+    ending: LineEnding,
+) {
+    let foreign = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4\n\
+                   rXAxZuE=\n-----END PUBLIC KEY-----\n-----BEGIN CERTIFICATE-----\n";
+    let private = seed.to_pkcs8_pem(ending).unwrap();
+    let public_text = public.to_public_key_pem(ending).unwrap();
+    for change in [
+        |text: &str| text.replace('\n', " \t\n\n \x0b"),
+        |text: &str| format!("\u{feff}{text}"),
+        |text: &str| text.replace("\r\n", "\n").replace('\n', "\r"),
+    ] {
+        for before in ["", "some words: -----BEGIN\n", foreign] {
+            let text = change(&format!("{before}{}", *private));
+            assert_eq!(KeyPairSeed::<P>::from_pkcs8_pem(&text).as_ref(), Ok(seed), "{text}");
+            let key = DecapsulationKey::<P>::from_pkcs8_pem(&text);
+            assert_eq!(key, Ok(seed.decapsulation_key()));
+            let text = change(&format!("{before}{}{public_text}", *private));
+            assert_eq!(EncapsulationKey::<P>::from_public_key_pem(&text).as_ref(), Ok(public));
+        }
+    }
+    for damaged in [
+        String::new(),
+        public_text.replacen('\n', "\nKey: value\n", 1),
+        public_text.replacen('M', "-", 1),
+        public_text.replace("-----END", "-----BEGIN"),
+        public_text.replacen('\n', "\n\u{a0}", 1),
+    ] {
+        EncapsulationKey::<P>::from_public_key_pem(&damaged).unwrap_err();
+    }
+    // The error tells of the other algorithm.
+    let error = EncapsulationKey::<P>::from_public_key_pem(foreign).unwrap_err();
+    assert!(matches!(error, PublicKeyError::OidUnknown { .. }), "{error}");
 }
 
 fn errors_say_what_is_wrong<P: ParameterSet + AssociatedOid>(
