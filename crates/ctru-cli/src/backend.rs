@@ -1,6 +1,7 @@
 //! The choice of the CPU's vector instructions.
 
 use ctru_math::backend::{self, Backend};
+use ctru_program::variable;
 
 use crate::error::Error;
 
@@ -9,7 +10,13 @@ use crate::error::Error;
 pub(crate) struct BackendArgs {
     /// Vector instructions of the CPU: portable, neon, sse2, avx2 or avx512 [default: the widest
     /// that the CPU has]
-    #[arg(long, global = true, value_name = "NAME", env = "CTRU_BACKEND", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = variable("CTRU_BACKEND"),
+        hide_env_values = true
+    )]
     backend: Option<Backend>,
 }
 

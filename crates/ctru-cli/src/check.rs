@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let mut all_right = true;
     let mut wrong = |error: Error| {
         all_right = false;
-        crate::tell("error", &error);
+        ctru_program::tell("error", &error);
     };
     for file in &args.files {
         match check(file) {

@@ -21,13 +21,17 @@ pub(crate) enum Error {
     Write { file: String, source: io::Error },
     /// Another command replaces several files in the same folder, and does not end.
     #[cfg(unix)]
-    #[error("{file}: another ctru has locked it for a long time")]
-    Locked { file: String },
+    #[error("{file}: another ctru has locked it for a long time; it belongs to {owner}")]
+    Locked { file: String, owner: String },
+    /// The file of a lock belongs to another user, who alone can lock it. An interrupted command may
+    /// have left it.
+    #[cfg(unix)]
+    #[error("{file}: this lock belongs to {owner}, who has to delete it if no ctru of theirs runs")]
+    OthersLock { file: String, owner: String },
     /// An output exists already, and `--force` was not given.
     #[error("{file}: exists already; --force replaces it")]
     Exists { file: String },
-    /// An output exists and is neither a regular file nor a link to one. `--force` replaces only
-    /// these, and links that lead to nothing.
+    /// An output is a folder.
     #[error("{file}: is not a regular file or a link to one, so it is not replaced")]
     NotRegular { file: String },
     /// Two outputs name the same file.
@@ -58,9 +62,9 @@ pub(crate) enum Error {
     /// Two inputs name standard input.
     #[error("standard input is named for two inputs; give - once")]
     SameInput,
-    /// `--out -` was given for a key pair, which is two files.
-    #[error("a key pair is two files: --out needs a name, not -")]
-    KeyPairToStandardOutput,
+    /// `--out -` or the name of a stream was given for a key pair, which is two files.
+    #[error("a key pair is two files: --out needs a name, not - or that of a stream")]
+    KeyPairToStream,
     /// `--format pkcs8` was given with another encoding than the one of such files.
     #[error("PKCS#8 files hold keys in mixed-radix encoding only; leave --encoding out")]
     Pkcs8Encoding,
@@ -76,6 +80,9 @@ pub(crate) enum Error {
     /// A line of a file is longer than any record.
     #[error("{file}:{line}: more than {limit} bytes in one line, which no record has")]
     LongLine { file: String, line: usize, limit: usize },
+    /// A file of lines is text in UTF-16.
+    #[error("{file}: text in UTF-16; save it as UTF-8")]
+    Utf16 { file: String },
     /// A file of records has none.
     #[error("{file}: no records")]
     NoRecords { file: String },

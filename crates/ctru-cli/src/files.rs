@@ -3,6 +3,9 @@
 //! Files appear complete or not at all. The program writes a temporary file, `.ctru-*`, in the same
 //! folder, and then renames it. An old file keeps its name until that moment.
 //!
+//! What is no regular file, such as a pipe, a device or an open stream, is written to and keeps its
+//! name; see [`sink`](crate::sink).
+//!
 //! Of several outputs, either all are written or none. The program gives each old file except the
 //! last one a second name, `.ctru-*.old`, until all new files have their names. If a new file
 //! cannot get its name, the old files get their names back. If the new names may not survive a
@@ -38,6 +41,7 @@ use crate::error::Error;
 use crate::format::{Kind, Problem};
 #[cfg(unix)]
 use crate::lock::Lock;
+use crate::sink::Sink;
 
 /// The largest number of bytes of a file. All objects are shorter in all forms, even with text
 /// around a PEM form.
@@ -65,7 +69,7 @@ impl fmt::Display for PathOrStdio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio => f.write_str("-"),
-            Self::Path(path) => path.display().fmt(f),
+            Self::Path(path) => f.write_str(&display(path)),
         }
     }
 }
@@ -152,7 +156,7 @@ pub(crate) fn warn_of_readers(file: &PathOrStdio) {
         && there.mode() & 0o077 != 0
     {
         let mode = there.mode() & 0o7777;
-        crate::tell(
+        ctru_program::tell(
             "warning",
             &format_args!(
                 "{file}: its mode {mode:04o} opens this private key to others; mode 0600 closes it"
@@ -171,40 +175,39 @@ pub(crate) struct Output<'a> {
     pub(crate) secret: bool,
 }
 
-/// Writes all files or none, then standard output. Fails if an output would replace one of the
+/// Writes all files or none, then what is no file. Fails if an output would replace one of the
 /// `inputs`.
 ///
 /// # Errors
-/// [`Error`]. If standard output fails, the error names the files that have been written.
+/// [`Error`]. If an output fails that is no file, the error names the files that have been written.
 pub(crate) fn write(
     inputs: &[&PathOrStdio],
     outputs: &[Output<'_>],
     force: bool,
 ) -> Result<(), Error> {
-    check_names(inputs, outputs)?;
+    let sinks = outputs.iter().map(|output| Sink::of(output.to, force));
+    let sinks = sinks.collect::<Result<Vec<_>, _>>()?;
+    check_names(inputs, outputs, &sinks)?;
+    let mut files = Vec::new();
+    for (output, sink) in outputs.iter().zip(&sinks) {
+        if let (PathOrStdio::Path(path), Sink::File) = (output.to, sink) {
+            files.push((path.as_path(), output));
+        }
+    }
     uninterrupted(|| {
         let mut staged = Vec::new();
-        for output in outputs {
-            if let PathOrStdio::Path(path) = output.to {
-                staged.push((path.as_path(), stage(path, output, force)?));
-            }
+        for &(path, output) in &files {
+            staged.push((path, stage(path, output, force)?));
         }
         // Other systems do not tell whether a name still denotes a locked file.
         #[cfg(unix)]
         let _locks = lock(&staged, force)?;
         publish_all(staged, force)
     })?;
-    for output in outputs {
-        if *output.to == PathOrStdio::Stdio {
-            let stdout = unbuffered(io::stdout());
-            stdout.and_then(|mut stdout| stdout.write_all(&output.contents)).map_err(|source| {
-                let files = outputs.iter().filter_map(|output| match output.to {
-                    PathOrStdio::Stdio => None,
-                    PathOrStdio::Path(path) => Some(display(path)),
-                });
-                after_writing(files.collect(), source.into())
-            })?;
-        }
+    for (output, sink) in outputs.iter().zip(sinks) {
+        sink.write(output.to, &output.contents).map_err(|error| {
+            after_writing(files.iter().map(|(path, _)| display(path)).collect(), error)
+        })?;
     }
     Ok(())
 }
@@ -232,20 +235,24 @@ fn uninterrupted<T>(action: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Checks that no output replaces another output or an input.
+/// Checks that no two outputs are one file or stream, and that no output replaces an input.
 ///
 /// # Errors
 /// [`Error::SameOutput`] or [`Error::InputAsOutput`].
-fn check_names(inputs: &[&PathOrStdio], outputs: &[Output<'_>]) -> Result<(), Error> {
+fn check_names(
+    inputs: &[&PathOrStdio],
+    outputs: &[Output<'_>],
+    sinks: &[Sink],
+) -> Result<(), Error> {
     let inputs: Vec<_> = inputs.iter().map(|input| Target::of(input, io::stdin())).collect();
     let mut earlier = Vec::new();
-    for Output { to, .. } in outputs {
+    for (Output { to, .. }, sink) in outputs.iter().zip(sinks) {
         let file = || to.to_string();
         let target = Target::of(to, io::stdout());
         if earlier.iter().any(|&(other, ref its)| other == *to || target.is(its)) {
             return Err(Error::SameOutput { file: file() });
         }
-        if **to != PathOrStdio::Stdio && inputs.iter().any(|input| target.is(input)) {
+        if matches!(sink, Sink::File) && inputs.iter().any(|input| target.is(input)) {
             return Err(Error::InputAsOutput { file: file() });
         }
         earlier.push((*to, target));
@@ -319,13 +326,8 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
 /// when it is created, and is deleted when dropped.
 fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile, Error> {
     // This check only saves work. `publish` makes sure that nothing is overwritten.
-    match fs::symlink_metadata(path) {
-        Ok(_) if !force => return Err(Error::Exists { file: display(path) }),
-        Ok(there) if there.is_symlink() => check_link(path)?,
-        Ok(there) if !there.is_file() => {
-            return Err(Error::NotRegular { file: display(path) });
-        }
-        _ => {}
+    if !force && fs::symlink_metadata(path).is_ok() {
+        return Err(Error::Exists { file: display(path) });
     }
     #[cfg_attr(not(unix), allow(unused_mut))] // Only Unix has these permissions.
     let mut builder = temporary();
@@ -341,21 +343,6 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
         Ok(file)
     };
     write().map_err(|source| Error::Write { file: display(path), source })
-}
-
-/// Checks that a link leads to a regular file or to nothing. Renaming replaces the link itself, so
-/// what it leads to would stay as it is. But a user who names a link to a device or a folder means
-/// that device or folder, and would not find the output there.
-///
-/// # Errors
-/// [`Error::NotRegular`], or [`Error::Write`] if the system does not tell where the link leads.
-fn check_link(path: &Path) -> Result<(), Error> {
-    match fs::metadata(path) {
-        Ok(there) if there.is_file() => Ok(()),
-        Ok(_) => Err(Error::NotRegular { file: display(path) }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::Write { file: display(path), source }),
-    }
 }
 
 /// A new file that already has its final name.
@@ -533,12 +520,13 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
     }
 }
 
-fn directory(path: &Path) -> &Path {
+pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn display(path: &Path) -> String {
-    path.display().to_string()
+/// Returns the name of a file for a message.
+pub(crate) fn display(path: &Path) -> String {
+    ctru_program::visible(path)
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@
 
 use std::fmt;
 
-use ctru_kem::pkcs8;
+use ctru_kem::pem::{self, Block};
+use ctru_kem::pkcs8::{self, spki};
 use ctru_kem::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
 use pem_rfc7468::LineEnding;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use crate::found;
 use crate::key_file;
 use crate::selection::{Encoding, Selection, Set};
 
@@ -66,33 +68,28 @@ pub(crate) enum Problem {
     /// The file is longer than any object.
     #[error("more than {limit} bytes, so no {}", any_of(wanted))]
     TooLong { wanted: &'static [Kind], limit: usize },
-    /// The file is a PEM file with an unknown label.
-    #[error("a PEM file, but its label is none of this program's")]
-    Label,
-    /// The PEM form has no last line. `expected` and `actual` are bytes of text.
+    /// The file holds something of other programs. `found` names it with its article.
+    #[error("{found}, not a {}", any_of(wanted))]
+    Foreign { wanted: &'static [Kind], found: String },
+    /// The file holds a key of PKCS#8 or SubjectPublicKeyInfo for another algorithm.
+    #[error("a {kind} of {algorithm}, so no key of CTRU-Prime")]
+    Algorithm { kind: Kind, algorithm: String },
+    /// The PEM form has no last line, or one with another label. `expected` is the number of bytes
+    /// of the form, `actual` that of the file.
     #[error(
         "the PEM form of a {selection} {kind} is cut off; expected {expected} bytes of text, \
          the file has {actual}"
     )]
     Truncated { kind: Kind, selection: Selection, expected: usize, actual: usize },
-    /// The PEM form is damaged. `expected` and `actual` are bytes of text.
-    #[error(
-        "the PEM form of a {selection} {kind} is damaged: {source}; expected {expected} bytes of \
-         text, the file has {actual}"
-    )]
-    Pem {
-        kind: Kind,
-        selection: Selection,
-        source: pem_rfc7468::Error,
-        expected: usize,
-        actual: usize,
-    },
+    /// The PEM form is damaged.
+    #[error("the PEM form of a {selection} {kind} is damaged: {source}")]
+    Pem { kind: Kind, selection: Selection, source: pem::Error },
     /// The number of bytes inside the PEM form does not fit its label.
     #[error("the PEM form of a {selection} {kind} holds {actual} bytes, expected {expected}")]
     PemLength { kind: Kind, selection: Selection, expected: usize, actual: usize },
     /// The PEM form of a key of PKCS#8 or SubjectPublicKeyInfo is damaged.
     #[error("the PEM form of a PKCS#8 {kind} is damaged: {source}")]
-    Pkcs8Pem { kind: Kind, source: pem_rfc7468::Error },
+    Pkcs8Pem { kind: Kind, source: pem::Error },
     /// The file has the form of PKCS#8 or SubjectPublicKeyInfo, but no key of this program.
     #[error("the label or form of a PKCS#8 key, but no key of CTRU-Prime: {0}")]
     Pkcs8(#[from] pkcs8::Error),
@@ -214,7 +211,6 @@ fn parse(
     selection: Option<Selection>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
-    const BEGIN: &[u8] = b"-----BEGIN ";
     let raw = identify(contents.len());
     // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
     // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
@@ -222,20 +218,22 @@ fn parse(
     if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
         return Ok((object, contents));
     }
-    let pem = contents.windows(BEGIN.len()).position(|window| window == BEGIN);
-    let (object, bytes) = match pem {
-        Some(start) => parse_pem(&contents, &contents[start + BEGIN.len()..])?,
-        None => match raw {
-            Some(object) => (object, contents),
-            None if key_file::is_sequence(&contents) => parse_der(&contents)?,
-            None => {
-                return Err(Problem::Length {
+    if pem::blocks(&contents).next().is_some() {
+        return first_that_fits(wanted, selection, &contents);
+    }
+    let (object, bytes) = match raw {
+        Some(object) => (object, contents),
+        None if key_file::is_sequence(&contents) => parse_der(&contents)?,
+        None => {
+            return Err(match found::text(&contents) {
+                Some(found) => Problem::Foreign { wanted, found: found.to_owned() },
+                None => Problem::Length {
                     wanted,
                     expected: lengths(wanted, selection),
                     actual: contents.len(),
-                });
-            }
-        },
+                },
+            });
+        }
     };
     if wanted.contains(&object.kind) {
         Ok((object, bytes))
@@ -244,74 +242,138 @@ fn parse(
     }
 }
 
-/// Parses the PEM form `text`. `from_label` is the part after "-----BEGIN ".
-fn parse_pem(text: &[u8], from_label: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
-    let is_pkcs8 =
-        |kind: &Kind| from_label.starts_with(format!("{}-----", pkcs8_label(*kind)).as_bytes());
-    if let Some(kind) = [Kind::PublicKey, Kind::PrivateKey].into_iter().find(is_pkcs8) {
-        let der = decode_pem(text).map_err(|source| Problem::Pkcs8Pem { kind, source })?;
-        return parse_key_file(kind, &der);
+/// Parses the first block that holds an object of the kinds `wanted`, for the key in use. The error
+/// names what the other blocks hold.
+fn first_that_fits(
+    wanted: &'static [Kind],
+    selection: Option<Selection>,
+    text: &[u8],
+) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+    let mut problems = Vec::new();
+    for block in pem::blocks(text) {
+        match parse_block(wanted, selection, &block, text.len())? {
+            Ok(fits) => return Ok(fits),
+            Err(problem) => problems.push(problem),
+        }
     }
-    let (kind, selection) = Kind::ALL
+    // What nearly fits says more than a list.
+    let nearly = |problem: &Problem| matches!(problem, Problem::Selection { .. });
+    if let Some(place) = problems.iter().position(nearly).or((problems.len() == 1).then_some(0)) {
+        return Err(problems.swap_remove(place));
+    }
+    let mut found: Vec<String> = Vec::new();
+    for problem in problems {
+        let name = match problem {
+            Problem::Foreign { found, .. } => found,
+            Problem::Algorithm { kind, algorithm } => format!("a {kind} of {algorithm}"),
+            Problem::Kind { found, .. } => format!("a {found}"),
+            other => other.to_string(),
+        };
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    let more = found.len().saturating_sub(MOST_NAMES);
+    found.truncate(MOST_NAMES);
+    if more > 0 {
+        found.push(format!("{more} more"));
+    }
+    Err(Problem::Foreign { wanted, found: found.join(", ") })
+}
+
+/// The most blocks that a message names.
+const MOST_NAMES: usize = 4;
+
+/// Parses a block. The inner result says whether it fits what is wanted; a block that should fit
+/// and is damaged is an error. `length` is that of the whole text.
+fn parse_block(
+    wanted: &'static [Kind],
+    selection: Option<Selection>,
+    block: &Block<'_>,
+    length: usize,
+) -> Result<Result<(Object, Zeroizing<Vec<u8>>), Problem>, Problem> {
+    let is_pkcs8 = |kind: &Kind| block.label() == pkcs8_label(*kind);
+    if let Some(kind) = [Kind::PublicKey, Kind::PrivateKey].into_iter().find(is_pkcs8) {
+        let parsed = block
+            .decode()
+            .map_err(|source| Problem::Pkcs8Pem { kind, source })
+            .and_then(|der| parse_key_file(kind, &der));
+        return match parsed {
+            Ok((object, _)) if !wanted.contains(&kind) => {
+                Ok(Err(Problem::Kind { wanted, found: object }))
+            }
+            Ok(fits) => Ok(Ok(fits)),
+            Err(problem @ Problem::Algorithm { .. }) => Ok(Err(problem)),
+            Err(problem) if wanted.contains(&kind) => Err(problem),
+            Err(_) => {
+                let found = format!("the label of a {kind} around something else");
+                Ok(Err(Problem::Foreign { wanted, found }))
+            }
+        };
+    }
+    let own = Kind::ALL
         .into_iter()
         .flat_map(|kind| Selection::all().map(move |selection| (kind, selection)))
-        .find(|&(kind, selection)| {
-            from_label.starts_with(format!("{}-----", label(kind, selection)).as_bytes())
-        })
-        .ok_or(Problem::Label)?;
-    let length = kind.length(selection);
-    let expected = || {
-        armour(&label(kind, selection), &vec![0; length.unwrap_or(ctru_kem::SHARED_SECRET_BYTES)])
-            .len()
+        .find(|&(kind, selection)| block.label() == label(kind, selection));
+    let Some((kind, its)) = own else {
+        return Ok(Err(Problem::Foreign { wanted, found: found::block(block.label()) }));
     };
-    let last_line = format!("-----END {}-----", label(kind, selection));
-    // Without the last line, the decoder would report an error of the first line.
-    if !text.windows(last_line.len()).any(|window| window == last_line.as_bytes()) {
-        return Err(Problem::Truncated {
-            kind,
-            selection,
-            expected: expected(),
-            actual: text.len(),
-        });
+    let object = Object { kind, set: its.set, encoding: Some(its.encoding) };
+    if !wanted.contains(&kind) {
+        return Ok(Err(Problem::Kind { wanted, found: object }));
     }
-    let bytes = decode_pem(text).map_err(|source| Problem::Pem {
-        kind,
-        selection,
-        source,
-        expected: expected(),
-        actual: text.len(),
-    })?;
-    match length {
-        Some(expected) if expected != bytes.len() => {
-            Err(Problem::PemLength { kind, selection, expected, actual: bytes.len() })
-        }
-        _ => Ok((Object { kind, set: selection.set, encoding: Some(selection.encoding) }, bytes)),
+    match selection {
+        Some(key) if key != its => Ok(Err(Problem::Selection { key, found: object })),
+        _ => decode_own(kind, its, block, length).map(|bytes| Ok((object, bytes))),
     }
 }
 
-/// Returns the bytes of a PEM form.
-fn decode_pem(text: &[u8]) -> Result<Zeroizing<Vec<u8>>, pem_rfc7468::Error> {
-    // The buffer is larger than the decoded bytes. `decode_vec` would not wipe the first bytes of a
-    // damaged key.
-    let mut bytes = Zeroizing::new(vec![0; text.len()]);
-    let actual = pem_rfc7468::decode(text, &mut bytes).map(|(_, decoded)| decoded.len())?;
-    bytes.truncate(actual);
-    Ok(bytes)
+/// Decodes a block with a label of this program.
+fn decode_own(
+    kind: Kind,
+    selection: Selection,
+    block: &Block<'_>,
+    actual: usize,
+) -> Result<Zeroizing<Vec<u8>>, Problem> {
+    let bytes = block.decode().map_err(|source| match source {
+        pem::Error::PostEncapsulationBoundary => {
+            let bytes = kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
+            let expected = armour(&label(kind, selection), &vec![0; bytes]).len();
+            Problem::Truncated { kind, selection, expected, actual }
+        }
+        source => Problem::Pem { kind, selection, source },
+    })?;
+    match kind.length(selection) {
+        Some(expected) if expected != bytes.len() => {
+            Err(Problem::PemLength { kind, selection, expected, actual: bytes.len() })
+        }
+        _ => Ok(bytes),
+    }
 }
 
 /// Parses a key of PKCS#8 or SubjectPublicKeyInfo in DER. The error is that of a private key.
 fn parse_der(der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
-    parse_key_file(Kind::PublicKey, der).or_else(|_| parse_key_file(Kind::PrivateKey, der))
+    match parse_key_file(Kind::PublicKey, der) {
+        Err(Problem::Pkcs8(_)) => parse_key_file(Kind::PrivateKey, der),
+        parsed => parsed,
+    }
 }
 
-/// Parses a key of this kind in DER.
+/// Parses a key of this kind in DER. The key of another algorithm is [`Problem::Algorithm`].
 fn parse_key_file(kind: Kind, der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
-    let parse = match kind {
-        Kind::PrivateKey => key_file::decode_private,
-        _ => key_file::decode_public,
+    let parsed = match kind {
+        Kind::PrivateKey => key_file::decode_private(der),
+        _ => key_file::decode_public(der),
     };
-    let (Selection { set, encoding }, bytes) = parse(der)?;
-    Ok((Object { kind, set, encoding: Some(encoding) }, bytes))
+    match parsed {
+        Ok((Selection { set, encoding }, bytes)) => {
+            Ok((Object { kind, set, encoding: Some(encoding) }, bytes))
+        }
+        Err(Problem::Pkcs8(pkcs8::Error::PublicKey(spki::Error::OidUnknown { oid }))) => {
+            Err(Problem::Algorithm { kind, algorithm: found::algorithm(oid) })
+        }
+        Err(problem) => Err(problem),
+    }
 }
 
 /// Returns the description of the object whose raw form has this length, if there is one.

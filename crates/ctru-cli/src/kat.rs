@@ -11,6 +11,7 @@ use std::io::Write;
 
 use clap::Subcommand;
 use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
+use ctru_program::visible;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -90,6 +91,7 @@ fn check_files<F: EngineFactory>(
         match check_file(file, factory) {
             Ok(report) => {
                 for Failure { line, field, problem } in &report.failures {
+                    let problem = visible(problem);
                     match field {
                         Some(field) => writeln!(out, "{file}:{line}: {field}: {problem}")?,
                         None => writeln!(out, "{file}:{line}: {problem}")?,
@@ -101,7 +103,10 @@ fn check_files<F: EngineFactory>(
                 failed += report.failed;
             }
             Err(
-                error @ (Error::Read { .. } | Error::LongLine { .. } | Error::NoRecords { .. }),
+                error @ (Error::Read { .. }
+                | Error::LongLine { .. }
+                | Error::Utf16 { .. }
+                | Error::NoRecords { .. }),
             ) => {
                 writeln!(out, "{error}")?;
                 failed += 1;
@@ -117,6 +122,7 @@ fn check_files<F: EngineFactory>(
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
+/// [`Error::Utf16`] if the file has another encoding than UTF-8,
 /// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails.
 fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Report, Error> {
     let mut lines = lines::open(file)?;

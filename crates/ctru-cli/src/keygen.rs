@@ -10,6 +10,7 @@ use crate::format::{self, Kind};
 use crate::info;
 use crate::key_file;
 use crate::selection::{Encoding, Selection, Set, Visitor};
+use crate::sink;
 
 /// Generate a key pair
 ///
@@ -55,7 +56,10 @@ enum Format {
 /// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`]
 /// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let PathOrStdio::Path(path) = &args.out else { return Err(Error::KeyPairToStandardOutput) };
+    let path = match &args.out {
+        PathOrStdio::Path(path) if !sink::is_stream(path) => path,
+        _ => return Err(Error::KeyPairToStream),
+    };
     let public_file = PathOrStdio::Path(files::public_name(path));
 
     let selection = Selection { set: args.set, encoding: args.encoding };
@@ -78,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     ];
     files::write(&[], &outputs, args.force)?;
     if let Some(warning) = info::warning(args.set) {
-        crate::tell("warning", &warning);
+        ctru_program::tell("warning", &warning);
     }
     Ok(())
 }

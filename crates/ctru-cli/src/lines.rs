@@ -1,7 +1,8 @@
 //! Reads files that hold one object per line.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
+use std::mem;
 
 use crate::error::Error;
 use crate::files::PathOrStdio;
@@ -16,6 +17,8 @@ pub(crate) struct Lines<R> {
     file: String,
     reader: R,
     line: Vec<u8>,
+    /// Whether the last line ended with CR, so that an LF belongs to it.
+    after_cr: bool,
     /// The number of the line that was read last, from 1.
     pub(crate) number: usize,
 }
@@ -39,33 +42,71 @@ pub(crate) fn open(from: &PathOrStdio) -> Result<Lines<Box<dyn BufRead>>, Error>
 impl<R: BufRead> Lines<R> {
     /// Reads the lines of `reader`. Errors call it `file`.
     pub(crate) fn new(file: String, reader: R) -> Self {
-        Self { file, reader, line: Vec::new(), number: 0 }
+        Self { file, reader, line: Vec::new(), after_cr: false, number: 0 }
     }
 
-    /// Returns the next line without white space around it, or `None` at the end of the file.
+    /// Returns the next line without white space around it and without a mark of UTF-8 before it, or
+    /// `None` at the end of the file. A line ends with LF, CR or both.
     ///
     /// # Errors
     /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if the line has more than
-    /// [`LONGEST_LINE`] bytes.
+    /// [`LONGEST_LINE`] bytes, [`Error::Utf16`] if the file has another encoding than UTF-8.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Error> {
         loop {
             self.line.clear();
-            // One byte more than the longest line: its line feed, or a sign that it is longer.
-            let mut limited = (&mut self.reader).take(LONGEST_LINE as u64 + 1);
-            let read = limited.read_until(b'\n', &mut self.line);
-            if read.map_err(|source| Error::Read { file: self.file.clone(), source })? == 0 {
+            let read = self.read_line();
+            if !read.map_err(|source| Error::Read { file: self.file.clone(), source })? {
                 return Ok(None);
             }
             self.number += 1;
-            if self.line.len() > LONGEST_LINE && !self.line.ends_with(b"\n") {
+            if self.line.len() > LONGEST_LINE {
                 return Err(Error::LongLine {
                     file: self.file.clone(),
                     line: self.number,
                     limit: LONGEST_LINE,
                 });
             }
-            if !self.line.trim_ascii().is_empty() {
-                return Ok(Some(self.line.trim_ascii()));
+            if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| self.line.starts_with(&mark[..])) {
+                return Err(Error::Utf16 { file: self.file.clone() });
+            }
+            let line = self.line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.line);
+            let start = self.line.len() - line.len();
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some(self.line[start..].trim_ascii()));
+            }
+        }
+    }
+
+    /// Reads a line without its end, or the first bytes of one that is too long. Returns `false` at
+    /// the end of the file.
+    fn read_line(&mut self) -> io::Result<bool> {
+        let mut is_there = false;
+        loop {
+            let bytes = match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                bytes => bytes?,
+            };
+            if bytes.is_empty() {
+                return Ok(is_there);
+            }
+            if mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
+                self.reader.consume(1);
+                continue;
+            }
+            is_there = true;
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let line = &bytes[..end.unwrap_or(bytes.len())];
+            // One byte more than the longest line shows that it is longer.
+            let kept = line.len().min(LONGEST_LINE + 1 - self.line.len());
+            self.line.extend_from_slice(&line[..kept]);
+            if self.line.len() > LONGEST_LINE {
+                return Ok(true);
+            }
+            self.after_cr = end.is_some_and(|end| bytes[end] == b'\r');
+            let used = line.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            if end.is_some() {
+                return Ok(true);
             }
         }
     }
@@ -74,5 +115,5 @@ impl<R: BufRead> Lines<R> {
 /// Returns the message of an error in a line that the parser saw alone. For the parser, the number
 /// of this line was 1.
 pub(crate) fn problem(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column", " at column")
+    ctru_program::visible(error.to_string().replace(" at line 1 column", " at column"))
 }

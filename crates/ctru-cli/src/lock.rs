@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use ctru_program::visible;
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::unistd::{Uid, User};
 
 use crate::error::Error;
+use crate::files::display;
 
 /// The name of the file that is locked. A folder itself can be locked, too, but everybody who may
 /// read it could do so.
@@ -37,26 +40,32 @@ impl Lock {
     /// Signals may be blocked in the meantime, so the time is limited.
     ///
     /// # Errors
-    /// [`Error::Write`] if the file of the lock cannot be opened, [`Error::Locked`] if another
-    /// program keeps the lock.
+    /// [`Error::Write`] if the file of the lock cannot be opened, [`Error::OthersLock`] if that is
+    /// because it belongs to another user, [`Error::Locked`] if another program keeps the lock.
     pub(crate) fn of(folder: &Path) -> Result<Option<Self>, Error> {
         Self::within(folder, PATIENCE)
     }
 
     fn within(folder: &Path, patience: Duration) -> Result<Option<Self>, Error> {
         let path = folder.join(NAME);
-        let name = || path.display().to_string();
+        let name = || display(&path);
         let failed = |source| Error::Write { file: name(), source };
         let start = Instant::now();
         loop {
-            let file = open(&path).map_err(failed)?;
+            let file = open(&path).map_err(|source| match owner(&path) {
+                Some(owner) if source.kind() == io::ErrorKind::PermissionDenied => {
+                    Error::OthersLock { file: name(), owner }
+                }
+                _ => failed(source),
+            })?;
             match file.try_lock() {
                 // The program that had the lock may have deleted this file. Then it protects
                 // nothing.
                 Ok(()) if !is_at(&file, &path).map_err(failed)? => continue,
                 Ok(()) => return Ok(Some(Self { path, _file: file })),
                 Err(TryLockError::WouldBlock) if start.elapsed() > patience => {
-                    return Err(Error::Locked { file: name() });
+                    let owner = owner(&path).unwrap_or_else(|| "nobody now".to_owned());
+                    return Err(Error::Locked { file: name(), owner });
                 }
                 Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(1)),
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -83,6 +92,15 @@ fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     options.mode(0o600).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path)
+}
+
+/// Returns the name and the number of the user to whom a file belongs, if it exists.
+fn owner(path: &Path) -> Option<String> {
+    let number = fs::symlink_metadata(path).ok()?.uid();
+    Some(match User::from_uid(Uid::from_raw(number)) {
+        Ok(Some(user)) => format!("{} (user {number})", visible(user.name)),
+        _ => format!("user {number}"),
+    })
 }
 
 /// Returns whether the path still denotes an open file.

@@ -9,8 +9,10 @@
 //! - [`transcript`] runs all operations on given inputs, for comparison with known answers.
 //! - [`mod@format`] converts keys, ciphertexts and shared secrets to the contents of files, and
 //!   back.
+//! - [`found`] names what a file holds if it is nothing of this program.
 //! - [`key_file`] does so for the key files of other programs, PKCS#8 and SubjectPublicKeyInfo.
 //! - [`files`] reads and writes files, and [`lines`] reads files of one object per line.
+//! - [`sink`] finds out whether an output is a file or a stream, and writes to streams.
 //! - `lock` lets only one program at a time replace several files in a folder, on Unix.
 
 // The macros `print` and `eprint` panic if a write to their stream fails.
@@ -27,6 +29,7 @@ mod engine;
 mod error;
 mod files;
 mod format;
+mod found;
 mod info;
 mod kat;
 mod key_file;
@@ -37,13 +40,14 @@ mod lock;
 mod report;
 mod selection;
 mod selftest;
+mod sink;
 mod transcript;
 
-use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use ctru_program::{Output, tell};
 
 use crate::error::Error;
 
@@ -77,16 +81,12 @@ enum Command {
 /// Errors go to standard error. The exit status is 0 for success, 1 for errors and failed checks,
 /// and 2 for a wrong command line.
 fn main() -> ExitCode {
-    let result = match Cli::try_parse() {
-        Ok(cli) => cli.backend.select().and_then(|()| execute(&cli.command)),
-        Err(wrong) if wrong.use_stderr() => {
-            // The exit status tells the caller even if a write to standard error fails.
-            let _ = wrong.print();
-            return ExitCode::from(2);
-        }
-        Err(help) => help.print().map(|()| true).map_err(Error::from),
+    ctru_program::harden();
+    let cli: Cli = match ctru_program::parse() {
+        Ok(cli) => cli,
+        Err(status) => return status,
     };
-    match result {
+    match cli.backend.select().and_then(|()| execute(&cli.command)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -100,14 +100,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes `kind: message` to standard error, and ignores a failed write.
-fn tell(kind: &str, message: &dyn Display) {
-    let _ = io::stderr().write_all(format!("{kind}: {message}\n").as_bytes());
-}
-
 /// Runs a command. Returns `false` if one of its checks failed.
 fn execute(command: &Command) -> Result<bool, Error> {
-    let out = &mut io::stdout();
+    let out = &mut Output;
     let passed = match command {
         Command::Keygen(args) => keygen::run(args).map(|()| true),
         Command::Encaps(args) => encaps::run(args).map(|()| true),

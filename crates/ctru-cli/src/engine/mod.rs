@@ -6,11 +6,11 @@ mod gpu;
 
 use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
+use ctru_program::tell;
 
 pub(crate) use factory::EngineFactory;
 
 use crate::error::Error;
-use crate::tell;
 
 /// The engine that the user chooses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

@@ -126,7 +126,7 @@ fn write(args: &Args, page: String) -> Result<(), Error> {
         Ok(()) => true,
         Err(_) if args.out.is_dir() => false,
         Err(source) => {
-            return Err(Error::Write { file: args.out.display().to_string(), source });
+            return Err(Error::Write { file: files::display(&args.out), source });
         }
     };
     let to = PathOrStdio::Path(args.out.join("report.html"));

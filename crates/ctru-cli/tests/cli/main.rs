@@ -16,8 +16,11 @@ mod engine;
 mod files;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
+mod pem;
 mod pkcs8;
 mod report;
+#[cfg(unix)]
+mod sinks;
 mod streams;
 
 const SETS: [&str; 3] = ["653", "761", "1277"];

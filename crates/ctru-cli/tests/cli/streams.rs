@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::process::Stdio;
 
 use super::{Sandbox, assert_contains, stderr};
 
@@ -140,6 +141,18 @@ fn endless_files_are_refused() {
     assert_contains(&report, &["/dev/zero:1: more than 65536 bytes", "0 passed, 1 failed"]);
     let error = sandbox.fail("report --out figures /dev/zero");
     assert_contains(&error, &["error: /dev/zero:1: more than 65536 bytes"]);
+}
+
+/// Checks the process while it waits for a key.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_has_no_core_dumps() {
+    let sandbox = Sandbox::new();
+    let mut check = sandbox.command("check -");
+    let mut check = check.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    ctru_tests::processes::has_no_core_dumps(check.id());
+    drop(check.stdin.take());
+    check.wait().unwrap();
 }
 
 /// Checks that each command that reads several files reads standard input once, and refuses to read
