@@ -26,7 +26,9 @@ const INPUTS: usize = 256;
 
 /// Selects the backend that the environment names.
 fn choose_backend() {
-    if let Ok(name) = env::var("CTRU_BACKEND") {
+    if let Ok(name) = env::var("CTRU_BACKEND")
+        && !name.is_empty()
+    {
         backend::select(name.parse().expect("a name of a backend"))
             .expect("a backend that this CPU has");
     }

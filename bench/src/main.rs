@@ -42,7 +42,13 @@ use crate::error::Error;
 struct Cli {
     /// Vector instructions of the CPU: portable, neon, sse2, avx2 or avx512 [default: the widest
     /// that the CPU has]
-    #[arg(long, global = true, value_name = "NAME", env = "CTRU_BACKEND", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = ctru_program::variable("CTRU_BACKEND"),
+        hide_env_values = true
+    )]
     backend: Option<Backend>,
     #[command(subcommand)]
     command: Command,

@@ -40,7 +40,7 @@ impl Tool {
     /// # Errors
     /// [`Error::NoTool`] if no such program runs.
     pub fn find(self) -> Result<PathBuf> {
-        if let Some(path) = std::env::var_os(self.variable) {
+        if let Some(path) = std::env::var_os(self.variable).filter(|path| !path.is_empty()) {
             return Ok(path.into());
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
