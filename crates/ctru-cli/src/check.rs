@@ -84,7 +84,7 @@ fn check(file: &PathOrStdio) -> Result<Valid<'_>, Error> {
     if kind == Kind::PrivateKey {
         files::warn_of_readers(file);
     }
-    let checked = selection.accept(Check { kind, key: &key });
+    let checked = selection.tested(Check { kind, key: &key })?;
     let public = checked.map_err(|problem| Error::Contents { file: file.to_string(), problem })?;
     Ok(Valid { file, kind, selection, public })
 }

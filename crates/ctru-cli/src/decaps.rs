@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let ciphertext = files::read(&args.ciphertext, &[Kind::Ciphertext], |contents| {
         format::parse_ciphertext(selection, contents)
     })?;
-    let secret = selection.accept(Decapsulate { args, key: &key, ciphertext: &ciphertext })?;
+    let secret = selection.tested(Decapsulate { args, key: &key, ciphertext: &ciphertext })??;
     let contents = format::contents(Kind::SharedSecret, selection, secret, args.raw);
     let outputs = [Output { to: &args.secret, contents, secret: true }];
     files::write(&[&args.key, &args.ciphertext], &outputs, args.force)

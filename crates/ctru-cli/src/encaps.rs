@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
     let (_, selection, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
-    let (ciphertext, secret) = selection.accept(Encapsulate { args, key: &key })?;
+    let (ciphertext, secret) = selection.tested(Encapsulate { args, key: &key })??;
     let contents = |kind, bytes| format::contents(kind, selection, bytes, args.raw);
     let outputs = [
         Output {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ctru_kem::WrongAnswer;
 use ctru_kem::engine::EngineError;
 #[cfg(feature = "cuda")]
 use ctru_kem::engine::RuntimeError;
@@ -102,6 +103,9 @@ pub(crate) enum Error {
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
     Backend(#[from] Unavailable),
+    /// This machine computes wrongly.
+    #[error(transparent)]
+    WrongAnswer(#[from] WrongAnswer),
     /// An engine failed.
     #[error("engine: {0}")]
     Engine(#[from] EngineError),

@@ -9,7 +9,9 @@ use std::fmt;
 
 use ctru_kem::pem::{self, Block};
 use ctru_kem::pkcs8::{self, spki};
-use ctru_kem::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
+use ctru_kem::{
+    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed, WrongAnswer,
+};
 use pem_rfc7468::LineEnding;
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -108,6 +110,9 @@ pub(crate) enum Problem {
     /// The seed in a file of PKCS#8 is not that of a private key.
     #[error("not a valid private key: {0}")]
     Seed(#[from] InvalidSeed),
+    /// This machine computes wrongly, so it cannot generate the private key of a seed.
+    #[error(transparent)]
+    WrongAnswer(#[from] WrongAnswer),
     /// The bytes are not a ciphertext.
     #[error("not a ciphertext: {0}")]
     Ciphertext(#[from] InvalidLength),

@@ -52,7 +52,7 @@ pub(crate) fn decode_private(der: &[u8]) -> Result<(Selection, Zeroizing<Vec<u8>
     let info = PrivateKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
     let selection = selection(info.algorithm.oid)?;
     let seed = decode_seed(identifier(selection.set), der)?;
-    Ok((selection, selection.accept(Expand { seed })?))
+    Ok((selection, selection.tested(Expand { seed })??))
 }
 
 /// Returns the selection and the bytes of the public key in a SubjectPublicKeyInfo.

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {
         return Err(Error::Pkcs8Encoding);
     }
-    let [seed, private, public] = selection.accept(Generate { args })?;
+    let [seed, private, public] = selection.tested(Generate { args })??;
     let [private, public] = match args.format {
         Format::Native => [(Kind::PrivateKey, private), (Kind::PublicKey, public)]
             .map(|(kind, bytes)| format::contents(kind, selection, bytes, args.raw)),

@@ -8,7 +8,7 @@ use std::fmt;
 use clap::ValueEnum;
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13, ParameterSet,
-    PublicKeyEncoding,
+    PublicKeyEncoding, WrongAnswer, known_answer_test,
 };
 
 /// The degree of a parameter set.
@@ -112,6 +112,23 @@ impl Selection {
             (Set::N1277, Encoding::MixedRadix) => visitor.visit::<CtruPrime1277<MixedRadix>>(),
             (Set::N1277, Encoding::Packed13) => visitor.visit::<CtruPrime1277<Packed13>>(),
         }
+    }
+
+    /// Tests this machine with known answers, and then calls `visitor`. Every command that works with
+    /// keys of users does this before the first operation.
+    ///
+    /// # Errors
+    /// [`WrongAnswer`] if this machine or this build computes wrongly.
+    pub(crate) fn tested<V: Visitor>(self, visitor: V) -> Result<V::Output, WrongAnswer> {
+        struct Test;
+        impl Visitor for Test {
+            type Output = Result<(), WrongAnswer>;
+            fn visit<P: ParameterSet>(self) -> Self::Output {
+                known_answer_test::<P>()
+            }
+        }
+        self.accept(Test)?;
+        Ok(self.accept(visitor))
     }
 
     /// Returns the sizes of keys and ciphertexts.
