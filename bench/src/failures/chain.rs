@@ -128,47 +128,26 @@ pub(super) fn ln_mean(set: &Set, law: &[f64], ln_factor: impl Fn(f64) -> f64) ->
     let base = law.len();
     let eta = (base / 2) as i32;
     let states = base.pow(4);
-    let digit = |state: usize, place: u32| (state / base.pow(3 - place) % base) as i32 - eta;
     // |a_k| is at most 8 eta. One table serves all steps.
     let factors: Vec<f64> = (-8 * eta..=8 * eta).map(|a| ln_factor(f64::from(a)).exp()).collect();
     let factor = |a: i32| factors[(a + 8 * eta) as usize];
 
-    // The means over g_(m+4), g_(m+5), ... of the factors for k > p, for each m and each state
-    // (g_m, ..., g_(m+3)). At the place 0, the first coefficient has no g_(m-1).
-    let backward = |weights_at: &dyn Fn(usize) -> [i32; 5]| {
-        let mut means = vec![(vec![1.0; states], 0.0); set.n];
-        for m in (1..set.n).rev() {
-            let weights = weights_at(m);
-            let (later, scale) = &means[m];
-            let mut now = vec![0.0; states];
-            for (state, value) in now.iter_mut().enumerate() {
-                let known: i32 = (0..4).map(|i| weights[i as usize] * digit(state, i)).sum();
-                let next = &later[state % (states / base) * base..][..base];
-                for (newest, (p, mean)) in (-eta..).zip(law.iter().zip(next)) {
-                    *value += p * mean * factor(known + weights[4] * newest);
-                }
-            }
-            let total = scaled_to_one(&mut now);
-            means[m - 1] = (now, scale + total);
-        }
-        means
-    };
     let near_the_end = |m: usize| match set.n - m {
         1 => [1, 2, 1, 1, 1],
         2 => [1, 2, 2, 1, 1],
         _ => [1, 2, 2, 2, 1],
     };
-    let after = backward(&near_the_end);
-    let after_first = backward(&|m| {
+    let after = means_of_later(set.n, law, factor, near_the_end);
+    // At the place 0, the first coefficient has no g_(m-1).
+    let after_first = means_of_later(set.n, law, factor, |m| {
         let [_, rest @ ..] = near_the_end(m);
         [0, rest[0], rest[1], rest[2], rest[3]]
     });
 
     // The weights of the states (g_p, ..., g_(p+3)), with the factors for k <= p.
-    let sum_of_digits = |state: usize| (0..4).map(|i| digit(state, i)).sum::<i32>();
-    let plain: Vec<f64> = (0..states).map(|state| factor(sum_of_digits(state))).collect();
-    let probability =
-        |state: usize| (0..4).map(|i| law[(digit(state, i) + eta) as usize]).product::<f64>();
+    let plain: Vec<f64> =
+        (0..states).map(|state| factor(digits(state, base).iter().sum())).collect();
+    let probability = |state: usize| probability(law, &digits(state, base));
     let mut before: Vec<f64> = (0..states).map(|s| probability(s) * plain[s]).collect();
     let mut scale = 0.0;
     let mut wanted = places(set).peekable();
@@ -193,6 +172,48 @@ pub(super) fn ln_mean(set: &Set, law: &[f64], ln_factor: impl Fn(f64) -> f64) ->
         before = next;
     }
     results
+}
+
+/// Returns the means over `g_(m+4)`, `g_(m+5)`, ... of the factors for `k > p`, for each `m` and
+/// each state `(g_m, ..., g_(m+3))`, as numbers and the logarithm of a common factor. `weights_at`
+/// returns, for each `m`, the weights of `g_(m-1)` to `g_(m+3)` in `a_k`.
+pub(super) fn means_of_later(
+    n: usize,
+    law: &[f64],
+    factor: impl Fn(i32) -> f64,
+    weights_at: impl Fn(usize) -> [i32; 5],
+) -> Vec<(Vec<f64>, f64)> {
+    let base = law.len();
+    let eta = (base / 2) as i32;
+    let states = base.pow(4);
+    let mut means = vec![(vec![1.0; states], 0.0); n];
+    for m in (1..n).rev() {
+        let weights = weights_at(m);
+        let (later, scale) = &means[m];
+        let mut now = vec![0.0; states];
+        for (state, value) in now.iter_mut().enumerate() {
+            let known: i32 = digits(state, base).iter().zip(&weights).map(|(x, w)| x * w).sum();
+            let next = &later[state % (states / base) * base..][..base];
+            for (newest, (p, mean)) in (-eta..).zip(law.iter().zip(next)) {
+                *value += p * mean * factor(known + weights[4] * newest);
+            }
+        }
+        let total = scaled_to_one(&mut now);
+        means[m - 1] = (now, scale + total);
+    }
+    means
+}
+
+/// Returns the probability of these coefficients.
+pub(super) fn probability(law: &[f64], coefficients: &[i32]) -> f64 {
+    let eta = (law.len() / 2) as i32;
+    coefficients.iter().map(|x| law[(x + eta) as usize]).product()
+}
+
+/// Returns the four coefficients of a state, the oldest first.
+pub(super) fn digits(state: usize, base: usize) -> [i32; 4] {
+    let eta = (base / 2) as i32;
+    [3, 2, 1, 0].map(|place| (state / base.pow(place) % base) as i32 - eta)
 }
 
 /// Divides the numbers by their largest one and returns its logarithm.

@@ -11,15 +11,14 @@ use super::set::Set;
 use super::tail::{ln_sum, ln_tail};
 
 /// Events whose logarithm is this much below that of the largest one are left out.
-const NEGLIGIBLE: f64 = 14.0;
+const NEGLIGIBLE: f64 = 8.0;
 
 /// Samples keys, and returns the failure rate of each over random messages, with the noise
 /// multiplied by `scale`, as sorted natural logarithms.
 pub(super) fn of_keys(set: &Set, scale: f64, count: usize, random: &mut Random) -> Vec<f64> {
     sorted((0..count).map(|_| {
-        let mut f: Vec<i32> = (0..set.n).map(|_| 2 * i32::from(random.small(set.eta))).collect();
-        f[0] += 1;
-        let g: Vec<i32> = (0..set.n).map(|_| random.small(set.eta).into()).collect();
+        let mut small = || small(set, random);
+        let (f, g) = (small(), small());
         of_key(set, scale, &f, &g)
     }))
 }
@@ -28,10 +27,15 @@ pub(super) fn of_keys(set: &Set, scale: f64, count: usize, random: &mut Random) 
 /// logarithms.
 pub(super) fn of_messages(set: &Set, count: usize, random: &mut Random) -> Vec<f64> {
     sorted((0..count).map(|_| {
-        let r: Vec<f64> = (0..set.n).map(|_| random.small(set.eta).into()).collect();
+        let r = small(set, random);
         let d: Vec<f64> = (0..set.n).map(|_| random.unit() - 0.5).collect();
         of_message(set, &r, &d)
     }))
+}
+
+/// Returns random coefficients of `f'`, `g` or `r`.
+fn small(set: &Set, random: &mut Random) -> Vec<i32> {
+    (0..set.n).map(|_| random.small(set.eta).into()).collect()
 }
 
 fn sorted(rates: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -40,28 +44,15 @@ fn sorted(rates: impl Iterator<Item = f64>) -> Vec<f64> {
     rates
 }
 
-/// Returns the failure rate of a key over random messages, as a natural logarithm.
-fn of_key(set: &Set, scale: f64, f: &[i32], g: &[i32]) -> f64 {
-    // The coefficients a_k and b_k are small integers, so it suffices to count each value.
-    let bound = |eta: i32| 16 * eta + 8;
-    let limit = bound(set.eta as i32);
-    let count = |poly: &[i32]| {
-        let width = 2 * limit as usize + 1;
-        let mut counts = vec![vec![0_u32; width]; places(set).count()];
-        for_each_sum(set, poly, |place, sum| counts[place][(sum + limit) as usize] += 1);
-        counts
-    };
-    let (of_g, of_f) = (count(g), count(f));
+/// Returns the failure rate of a key over random messages, as a natural logarithm. `f` is `f'`.
+pub(super) fn of_key(set: &Set, scale: f64, f: &[i32], g: &[i32]) -> f64 {
+    let mut f: Vec<f64> = f.iter().map(|&x| f64::from(2 * x)).collect();
+    f[0] += 1.0;
+    let g: Vec<f64> = g.iter().map(|&x| x.into()).collect();
     let ratio = set.q2 / set.q;
-    let terms = |counts: &[u32]| -> Vec<(f64, f64)> {
-        let values = (-limit..).zip(counts).filter(|(_, count)| **count > 0);
-        values.map(|(value, &count)| (value.into(), count.into())).collect()
-    };
-    let sums = of_g.iter().zip(&of_f).map(|(g, f)| {
-        let (g, f) = (terms(g), terms(f));
-        let square = |terms: &[(f64, f64)]| terms.iter().map(|(v, c)| c * v * v).sum::<f64>();
-        let variance = ratio * ratio * set.small_variance() * square(&g)
-            + set.rounding_variance() * square(&f);
+    let sums = counted(set, &g).into_iter().zip(counted(set, &f)).map(|(g, f)| {
+        let variance = ratio * ratio * set.small_variance() * squares(&g)
+            + set.rounding_variance() * squares(&f);
         let cumulants = move |t: f64| {
             let mut total = [0.0; 3];
             for &(value, count) in &g {
@@ -79,27 +70,21 @@ fn of_key(set: &Set, scale: f64, f: &[i32], g: &[i32]) -> f64 {
 }
 
 /// Returns the failure rate of a message over random keys, as a natural logarithm.
-fn of_message(set: &Set, r: &[f64], constant: &[f64]) -> f64 {
-    let collect = |poly: &[f64]| {
-        let mut sums = vec![Vec::with_capacity(set.n); places(set).count()];
-        for_each_sum(set, poly, |place, sum: f64| sums[place].push(sum));
-        sums
-    };
-    let (of_r, of_d) = (collect(r), collect(constant));
+pub(super) fn of_message(set: &Set, r: &[i32], d: &[f64]) -> f64 {
+    let r: Vec<f64> = r.iter().map(|&x| x.into()).collect();
+    let (of_r, of_d) = (counted(set, &r), counted(set, d));
     let ratio = set.q2 / set.q;
-    let sums = of_r.iter().zip(&of_d).zip(places(set)).flat_map(|((r, d), place)| {
-        let squares = |sums: &[f64]| sums.iter().map(|x| x * x).sum::<f64>();
-        let variance = set.small_variance() * (ratio * ratio * squares(r) + 4.0 * squares(d));
+    let sums = of_r.iter().zip(&of_d).zip(places(set)).flat_map(|((of_r, of_d), place)| {
+        let variance = set.small_variance() * (ratio * ratio * squares(of_r) + 4.0 * squares(of_d));
         // `d` itself is fixed, so the sum has a mean, which counts for it or for its negative.
-        let mean = constant[place..place + 4].iter().sum::<f64>();
+        let mean = d[place..place + 4].iter().sum::<f64>();
         [1.0, -1.0].map(|sign| {
             let cumulants = move |t: f64| {
                 let mut total = [sign * mean * t, sign * mean, 0.0];
-                for &x in r {
-                    add(&mut total, ratio * x, 1.0, |x| set.small_cumulants(x), t);
-                }
-                for &x in d {
-                    add(&mut total, 2.0 * x, 1.0, |x| set.small_cumulants(x), t);
+                for (factor, terms) in [(ratio, of_r), (2.0, of_d)] {
+                    for &(value, count) in terms {
+                        add(&mut total, factor * value, count, |x| set.small_cumulants(x), t);
+                    }
                 }
                 total
             };
@@ -107,6 +92,34 @@ fn of_message(set: &Set, r: &[f64], constant: &[f64]) -> f64 {
         })
     });
     union(set.q2, sums)
+}
+
+/// Returns, for each place, absolute values of the sums of [`for_each_sum`] and how many sums have
+/// each of them. Cumulants do not depend on the sign, and a list of a hundred values is much
+/// shorter than the one of the sums. Sums that are not integers are put together where they differ
+/// by less than a sixteenth; the root of their mean square stands for them, so that the variance
+/// stays exact.
+fn counted(set: &Set, poly: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    const PER_UNIT: f64 = 16.0;
+    let largest = poly.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    // A sum of four coefficients of `x^k poly` has at most eight terms, besides those of `k = 0`.
+    let width = (16.0 * largest * PER_UNIT) as usize + 1;
+    let mut bins = vec![vec![(0.0, 0.0); width]; places(set).count()];
+    for_each_sum(set, poly, |place, sum: f64| {
+        let (squares, count) = &mut bins[place][(sum.abs() * PER_UNIT).round() as usize];
+        *squares += sum * sum;
+        *count += 1.0;
+    });
+    let values = |bins: Vec<(f64, f64)>| {
+        let used = bins.into_iter().filter(|(_, count)| *count > 0.0);
+        used.map(|(squares, count)| ((squares / count).sqrt(), count)).collect()
+    };
+    bins.into_iter().map(values).collect()
+}
+
+/// Returns the sum of the squares of counted values.
+fn squares(terms: &[(f64, f64)]) -> f64 {
+    terms.iter().map(|(value, count)| count * value * value).sum()
 }
 
 /// Adds the cumulants of `factor` times a random number, `count` times.
@@ -157,6 +170,21 @@ fn for_each_sum<T: Copy + std::ops::Add<Output = T>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counted_sums_keep_number_and_squares() {
+        let set = Set { n: 17, q: 4591.0, q2: 1024.0, eta: 2, blocks: 1 };
+        let poly: Vec<f64> = (0..17).map(|i| f64::from(i * i % 11) / 11.0 - 0.5).collect();
+        let mut expected = vec![(0.0, 0.0); 3];
+        for_each_sum(&set, &poly, |place, sum: f64| {
+            expected[place].0 += 1.0;
+            expected[place].1 += sum * sum;
+        });
+        for (terms, (count, sum)) in counted(&set, &poly).iter().zip(expected) {
+            assert_eq!(terms.iter().map(|(_, count)| count).sum::<f64>(), count);
+            assert!((squares(terms) - sum).abs() < 1e-12);
+        }
+    }
 
     #[test]
     fn sums_are_those_of_products() {

@@ -8,7 +8,7 @@ use super::random::Random;
 use super::set::{SETS, Set};
 use super::spread::{Fixed, Spread};
 use super::tail::{Log2OfExp, ln_sum};
-use super::{Args, ball, code, experiment, keys, noise};
+use super::{Args, ball, code, experiment, keys, noise, tilted};
 use crate::error::Error;
 use crate::records::{Report, figure, kind};
 
@@ -30,7 +30,7 @@ pub(super) const KEYS: &str = "keys";
 pub(super) const MESSAGES: &str = "messages";
 
 /// The rarities of keys and messages that are estimated, as `log2`.
-const RARITIES: [f64; 5] = [3.0, 7.0, 20.0, 40.0, 64.0];
+const RARITIES: [f64; 8] = [3.0, 7.0, 20.0, 32.0, 40.0, 64.0, 96.0, 128.0];
 
 /// Returns the factors by which the experiment multiplies the noise: failures become so frequent
 /// that they can be counted.
@@ -105,12 +105,18 @@ fn of_set(args: &Args, name: &str, set: Set, report: Report<'_>) -> Result<(), E
         let median = sampled[sampled.len() / 2];
         for rarity in RARITIES {
             let log2 = spread.rate(rarity, median).log2_of_exp();
-            let mut figures = vec![(figure::RARITY, rarity), (figure::LOG2, log2)];
+            let mut figures = vec![(figure::RARITY, rarity), (figure::EXTRAPOLATED, log2)];
             // The sample has this rank only if it is not among its last few values.
             let beyond = (sampled.len() as f64 * (-rarity).exp2()) as usize;
             if beyond >= 8 {
                 let log2 = sampled[sampled.len() - beyond].log2_of_exp();
                 figures.push((figure::SAMPLED, log2));
+            }
+            let random = &mut Random::new(6);
+            if let Some(rare) = tilted::sample(&spread, rarity, args.rare, random) {
+                figures.push((figure::LOG2, rare.least.log2_of_exp()));
+                figures.push((figure::MEAN, rare.mean.log2_of_exp()));
+                figures.push((figure::SAMPLES, rare.samples));
             }
             report(record(kind::FAILURE_RANK, op).with_figures(figures))?;
         }

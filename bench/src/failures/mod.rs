@@ -7,7 +7,8 @@
 //! - [`ball`]: a bound from the length of the noise of a block, if the noise is normal;
 //! - [`code`]: the events that make the exact decoder fail, and their sum, if the noise is normal;
 //! - [`chain`], [`model`]: the same sum for the noise as it is, over random keys and messages;
-//! - [`keys`], [`spread`]: the rates of single keys and messages, sampled ones and rare ones;
+//! - [`keys`]: the rates of single keys and messages;
+//! - [`spread`], [`tilted`]: those of rare ones, by a formula and by samples;
 //! - [`tail`]: how probabilities of 2^-300 are computed;
 //! - [`experiment`]: the counts.
 //!
@@ -28,6 +29,7 @@ mod report;
 mod set;
 mod spread;
 mod tail;
+mod tilted;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,6 +52,9 @@ pub(crate) struct Args {
     /// Messages to sample for the spread over messages
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_least_one)]
     messages: usize,
+    /// Keys, and messages, to sample for each rarity
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = at_least_one)]
+    rare: usize,
     /// Pairs of a key and a message to sample for the covariance
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = at_least_one)]
     pairs: usize,

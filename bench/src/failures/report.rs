@@ -35,15 +35,53 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     }
     section("log2 of the failure rates of sampled keys and messages", &spread, out)?;
 
-    let mut ranks = header(&["one in 2^", "set", "keys", "sampled", "messages", "sampled"]);
-    let of = |op: &'static str| records.of_kind(kind::FAILURE_RANK).filter(move |r| r.op == op);
-    for (key, message) in of(KEYS).zip(of(MESSAGES)) {
-        let rarity = key.figure(figure::RARITY).unwrap_or_default().to_string();
-        let row =
-            [key, message].map(|r| [figure::LOG2, figure::SAMPLED].map(|f| cell(r.figure(f))));
-        ranks.add_row([rarity, key.set.clone()].into_iter().chain(row.into_iter().flatten()));
+    let mut ranks = header(&[
+        "one in 2^",
+        "set",
+        "of",
+        "worse than",
+        "their mean",
+        "samples",
+        "formula",
+        "plain sample",
+    ]);
+    for record in records.of_kind(kind::FAILURE_RANK) {
+        let figure = |name| record.figure(name);
+        ranks.add_row([
+            figure(figure::RARITY).unwrap_or_default().to_string(),
+            record.set.clone(),
+            record.op.clone(),
+            cell(figure(figure::LOG2)),
+            cell(figure(figure::MEAN)),
+            figure(figure::SAMPLES).map_or_else(|| "-".to_owned(), |count| format!("{count:.0}")),
+            cell(figure(figure::EXTRAPOLATED)),
+            cell(figure(figure::SAMPLED)),
+        ]);
     }
     section("log2 of the failure rate that one key, or message, in 2^k exceeds", &ranks, out)?;
+
+    let mut searches =
+        header(&["set", "queries alone", "one message in", "steps", "queries", "product"]);
+    for set in &sets {
+        if let Some(search) = Search::least(records, set) {
+            let alone = rate(records, set, UNION, 1.0).map(|rate| -rate);
+            let whole = |number: f64| format!("{number:.1}");
+            searches.add_row([
+                set.clone(),
+                cell(alone),
+                whole(search.rarity),
+                whole(search.steps()),
+                whole(search.queries),
+                whole(search.product()),
+            ]);
+        }
+    }
+    section(
+        "log2 of the least number of steps of a quantum search times decapsulations until a first \
+         failure",
+        &searches,
+        out,
+    )?;
 
     let mut counts =
         header(&["set", "scale", "failures", "decapsulations", "log2", "model", "difference"]);
@@ -90,6 +128,45 @@ pub(super) fn write(records: &Records, out: &mut dyn Write) -> Result<(), Error>
     section("Checks of the model", &checks, out)
 }
 
+/// A quantum search for messages that fail more often than others, as D'Anvers, Guo, Johansson,
+/// Nilsson, Vercauteren and Verbauwhede count it ("Decryption failure attacks on IND-CCA secure
+/// lattice-based schemes", 2019). Numbers are logarithms to the base 2.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Search {
+    /// One message in so many is searched for.
+    rarity: f64,
+    /// The decapsulations of such messages until one is expected to fail.
+    queries: f64,
+}
+
+impl Search {
+    /// Returns the steps of the search for each message: the root of its rarity.
+    fn steps(&self) -> f64 {
+        self.rarity / 2.0
+    }
+
+    /// Returns the steps of all searches.
+    fn product(&self) -> f64 {
+        self.steps() + self.queries
+    }
+
+    /// Returns the search with the least product among the recorded rarities of messages.
+    fn least(records: &Records, set: &str) -> Option<Self> {
+        let of_messages = |record: &&Record| record.set == set && record.op == MESSAGES;
+        let search = |record: &Record| {
+            Some(Self {
+                rarity: record.figure(figure::RARITY)?,
+                queries: -record.figure(figure::MEAN)?,
+            })
+        };
+        records
+            .of_kind(kind::FAILURE_RANK)
+            .filter(of_messages)
+            .filter_map(search)
+            .min_by(|a, b| a.product().total_cmp(&b.product()))
+    }
+}
+
 /// Returns the logarithm of a rate.
 fn rate(records: &Records, set: &str, op: &str, scale: f64) -> Option<f64> {
     let is_wanted = |record: &&Record| {
@@ -111,4 +188,32 @@ fn cell(log2: Option<f64>) -> String {
 fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{title}:\n\n{table}\n")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank(op: &str, rarity: f64, mean: f64) -> Record {
+        let record = Record {
+            bench: kind::FAILURE_RANK.to_owned(),
+            set: "761".to_owned(),
+            op: op.to_owned(),
+            ..Record::default()
+        };
+        record.with_figures([(figure::RARITY, rarity), (figure::MEAN, mean)])
+    }
+
+    #[test]
+    fn the_least_product_of_steps_and_queries() {
+        let records = Records(vec![
+            rank(KEYS, 40.0, -1.0),
+            rank(MESSAGES, 20.0, -138.0),
+            rank(MESSAGES, 96.0, -90.0),
+            rank(MESSAGES, 128.0, -80.0),
+        ]);
+        let least = Search::least(&records, "761").unwrap();
+        assert_eq!((least.steps(), least.queries, least.product()), (48.0, 90.0, 138.0));
+        assert_eq!(Search::least(&records, "653"), None);
+    }
 }

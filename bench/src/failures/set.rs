@@ -57,9 +57,10 @@ impl Set {
     /// derivatives.
     pub(super) fn small_cumulants(&self, t: f64) -> [f64; 3] {
         let (eta, half) = (self.eta as f64, (t / 2.0).abs());
-        let tanh = half.tanh();
+        let e = (-2.0 * half).exp();
+        let tanh = (1.0 - e) / (1.0 + e);
         // ln cosh(x) = x + ln((1 + e^(-2x)) / 2), which does not overflow.
-        let ln_cosh = half + ((-2.0 * half).exp() / 2.0 + 0.5).ln();
+        let ln_cosh = half + (e / 2.0 + 0.5).ln();
         [2.0 * eta * ln_cosh, eta * tanh.copysign(t), eta * (1.0 - tanh * tanh) / 2.0]
     }
 

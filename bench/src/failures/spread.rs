@@ -19,7 +19,7 @@
 use super::chain::{Table, ln_mean, variance};
 use super::keys::add;
 use super::set::Set;
-use super::tail::{ln_tail, ln_tail_at};
+use super::tail::{ln_tail, ln_tail_at, saddle};
 
 /// What is fixed while the other part of the noise is random.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,8 @@ pub(super) struct Spread {
 
 /// The number of the sum in the list of all places.
 const PLACE: usize = 1;
-const STEPS: usize = 24;
+/// Values of `u`, enough for keys of one in 2^128.
+const STEPS: usize = 32;
 /// Steps of `u` per inverse of the standard deviation of `V`.
 const STEPS_PER_DEVIATION: f64 = 2.0;
 
@@ -78,6 +79,22 @@ impl Spread {
         median + self.ln_event(self.quantile(rarity)) - middle
     }
 
+    /// Returns the parameter set.
+    pub(super) fn set(&self) -> &Set {
+        &self.set
+    }
+
+    /// Returns what is fixed.
+    pub(super) fn fixed(&self) -> Fixed {
+        self.fixed
+    }
+
+    /// Returns the `t` of the saddlepoint of a key, or message, of one in `2^rarity`.
+    pub(super) fn saddle(&self, rarity: f64) -> f64 {
+        let v = self.quantile(rarity);
+        saddle(self.event(v), self.set.q2 / v, self.set.q2)
+    }
+
     /// Returns the `V` that one key in `2^rarity` exceeds. `rarity` is at least 3, because the
     /// saddlepoint method is for tails.
     fn quantile(&self, rarity: f64) -> f64 {
@@ -100,10 +117,14 @@ impl Spread {
         cumulants(low)[1]
     }
 
-    /// Returns the logarithm of the probability that a sum of variance `v` reaches `q2`. The `a_k`
-    /// and `b_k` are taken as normal.
+    /// Returns the logarithm of the probability that a sum of variance `v` reaches `q2`.
     fn ln_event(&self, v: f64) -> f64 {
-        let set = &self.set;
+        ln_tail(self.event(v), self.set.q2 / v, self.set.q2)
+    }
+
+    /// Returns the cumulants of a sum of variance `v`. The `a_k` and `b_k` are taken as normal.
+    fn event(&self, v: f64) -> impl Fn(f64) -> [f64; 3] {
+        let (set, fixed) = (self.set, self.fixed);
         let (small, rounding) = (set.small_variance(), set.rounding_variance());
         // The shares of `g r` and `d f` in the variance.
         let gr = (set.q2 / set.q).powi(2) * small * small;
@@ -111,7 +132,7 @@ impl Spread {
         // The variance of the factor of one random coefficient.
         let per_term = |share: f64, variance: f64| share / (gr + df) * v / set.n as f64 / variance;
         let of_r = per_term(gr, small).sqrt();
-        let of_d = match self.fixed {
+        let of_d = match fixed {
             Fixed::Key => per_term(df, rounding),
             Fixed::Message => per_term(df, small),
         }
@@ -119,18 +140,17 @@ impl Spread {
         let normal: Vec<f64> = (-24..=24).map(|i| f64::from(i) / 4.0).collect();
         let weight = |z: f64| (-z * z / 2.0).exp();
         let total: f64 = normal.iter().map(|&z| weight(z)).sum();
-        let cumulants = |t: f64| {
+        move |t: f64| {
             let mut sum = [0.0; 3];
             for &z in &normal {
                 let count = set.n as f64 * weight(z) / total;
                 add(&mut sum, of_r * z, count, |x| set.small_cumulants(x), t);
-                match self.fixed {
+                match fixed {
                     Fixed::Key => add(&mut sum, of_d * z, count, |x| set.rounding_cumulants(x), t),
                     Fixed::Message => add(&mut sum, of_d * z, count, |x| set.small_cumulants(x), t),
                 }
             }
             sum
-        };
-        ln_tail(cumulants, set.q2 / v, set.q2)
+        }
     }
 }

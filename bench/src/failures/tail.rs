@@ -17,11 +17,17 @@
 
 use std::f64::consts::TAU;
 
-/// Returns `ln P(S >= x)` for `x` above the mean of `S`.
+/// Returns `ln P(S >= x)` for `x` above the mean of `S`. The arguments are those of [`saddle`].
+pub(super) fn ln_tail(cumulants: impl Fn(f64) -> [f64; 3], guess: f64, x: f64) -> f64 {
+    let t = saddle(&cumulants, guess, x);
+    ln_tail_at(cumulants(t), t, x)
+}
+
+/// Returns the `t` that solves `K'(t) = x`, for `x` above the mean of `S`.
 ///
 /// `cumulants` returns `K`, `K'` and `K''`. `guess` is any positive number; the search begins
 /// there.
-pub(super) fn ln_tail(cumulants: impl Fn(f64) -> [f64; 3], guess: f64, x: f64) -> f64 {
+pub(super) fn saddle(cumulants: impl Fn(f64) -> [f64; 3], guess: f64, x: f64) -> f64 {
     // K' grows, so Newton steps that leave the known interval are replaced by halving it.
     let (mut low, mut high, mut t) = (0.0, f64::INFINITY, guess);
     for _ in 0..200 {
@@ -44,7 +50,7 @@ pub(super) fn ln_tail(cumulants: impl Fn(f64) -> [f64; 3], guess: f64, x: f64) -
         }
         t = next;
     }
-    ln_tail_at(cumulants(t), t, x)
+    t
 }
 
 /// Returns `ln P(S >= x)` from `K`, `K'` and `K''` at the `t` that solves `K'(t) = x`.

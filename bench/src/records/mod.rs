@@ -196,6 +196,8 @@ pub(crate) mod figure {
     pub(crate) const MOST: &str = "most";
     /// A number `k` that stands for one key, or message, in `2^k`.
     pub(crate) const RARITY: &str = "rarity";
+    /// A value that a formula extrapolates, as a logarithm to the base 2.
+    pub(crate) const EXTRAPOLATED: &str = "extrapolated";
     /// A sampled value for comparison, as a logarithm to the base 2.
     pub(crate) const SAMPLED: &str = "sampled";
     /// Counted failures.
