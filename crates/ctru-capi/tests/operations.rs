@@ -159,6 +159,7 @@ fn batches<P: ParameterSet>(functions: &Functions) {
             );
             assert_eq!((received, &ss), (CTRU_OK, &again));
         }
+        other_lengths::<P>(engine, set, &sk[..P::DECAPSULATION_KEY_BYTES]);
         for (i, [seed, z]) in coins.as_chunks().0.as_chunks().0.iter().enumerate() {
             let key = DecapsulationKey::<P>::generate_deterministic(seed, z);
             assert!(sk.chunks_exact(P::DECAPSULATION_KEY_BYTES).nth(i) == Some(key.as_ref()));
@@ -170,6 +171,39 @@ fn batches<P: ParameterSet>(functions: &Functions) {
         }
         ctru_engine_free(engine);
         ctru_engine_free(ptr::null_mut());
+    }
+}
+
+/// Decapsulates a ciphertext of each length up to more than twice the right one. Of a wrong length,
+/// nothing is written; of the right one, the code is that of success, though it is rejected.
+///
+/// # Safety
+/// `engine` is an engine that is there.
+unsafe fn other_lengths<P: ParameterSet>(engine: *const ctru_engine, set: c_int, sk: &[u8]) {
+    let key = DecapsulationKey::<P>::from_bytes(sk).unwrap();
+    for length in 0..=2 * P::CIPHERTEXT_BYTES + 8 {
+        let ct = vec![0xff; length];
+        let mut ss = [7; 32];
+        // SAFETY: the lengths are those of the buffers, and the caller promises the rest.
+        let code = unsafe {
+            ctru_engine_decaps(
+                engine,
+                set,
+                ss.as_mut_ptr(),
+                ss.len(),
+                ct.as_ptr(),
+                ct.len(),
+                sk.as_ptr(),
+                sk.len(),
+                ptr::null_mut(),
+            )
+        };
+        match Ciphertext::from_bytes(&ct) {
+            Ok(rejected) => {
+                assert_eq!((code, &ss), (CTRU_OK, key.decapsulate(&rejected).as_bytes()));
+            }
+            Err(_) => assert_eq!((code, ss), (CTRU_ERROR_LENGTH, [7; 32]), "{length} bytes"),
+        }
     }
 }
 

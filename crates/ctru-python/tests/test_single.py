@@ -112,6 +112,20 @@ def test_nothing_secret_is_shown():
     assert repr(ctru.Engine("653", "cpu")).startswith("<ctru.Engine set='653'")
 
 
+@pytest.mark.parametrize(("set", "encoding"), SETS)
+def test_ciphertexts_of_every_other_length(set, encoding):
+    private = ctru.PrivateKey.generate(set, encoding=encoding)
+    expected = ctru.parameters(set, encoding=encoding).ciphertext_bytes
+    for length in range(2 * expected + 8):
+        if length == expected:
+            # A rejected ciphertext gives a secret like all others.
+            secret = private.decapsulate(b"\xff" * length)
+            assert (type(secret), len(secret)) == (bytes, 32)
+        else:
+            with pytest.raises(ValueError, match=str(expected)):
+                private.decapsulate(b"\xff" * length)
+
+
 def test_bad_input():
     private = ctru.PrivateKey.generate("761")
     public = private.public_key()

@@ -30,6 +30,7 @@ every_set!(
     rejection_depends_on_ciphertext_and_key,
     secrets_follow_the_specification,
     wrong_lengths,
+    ciphertexts_of_every_other_length,
     secret_nibbles,
     accepted_keys_round_trip,
     accepted_encapsulation_keys_are_canonical,
@@ -227,6 +228,28 @@ fn wrong_lengths<P: ParameterSet>() {
     assert_eq!(error.to_string(), format!("expected {encapsulation_key_len} bytes, got 3"));
     assert_eq!(InvalidEncapsulationKey::from(error).to_string(), error.to_string());
     assert_eq!(InvalidDecapsulationKey::from(error).to_string(), error.to_string());
+}
+
+/// Reads ciphertexts of each length up to more than twice the right one, of zeros and of ones, and
+/// of a mebibyte. What is accepted gives a secret and nothing else, which the types show.
+fn ciphertexts_of_every_other_length<P: ParameterSet>() {
+    let answer: fn(&DecapsulationKey<P>, &Ciphertext<P>) -> SharedSecret =
+        DecapsulationKey::decapsulate;
+    let decapsulation_key = key::<P>(6);
+    let expected = P::CIPHERTEXT_BYTES;
+    for fill in [0, 0xff] {
+        let longest = vec![fill; 1 << 20];
+        for actual in (0..=2 * expected + 8).chain([1 << 20]) {
+            let read = Ciphertext::<P>::from_bytes(&longest[..actual]);
+            if actual == expected {
+                let secret = answer(&decapsulation_key, &read.unwrap());
+                let rejected = hash(&decapsulation_key, z(&decapsulation_key), &longest[..actual]);
+                assert_eq!(*secret.as_bytes(), rejected);
+            } else {
+                assert_eq!(read, Err(InvalidLength { expected, actual }));
+            }
+        }
+    }
 }
 
 /// Returns the bytes of `decapsulation_key` with another encapsulation key inside.
