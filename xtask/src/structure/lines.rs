@@ -12,7 +12,8 @@ use crate::{IoContext, Result, process};
 /// The largest number of columns of a line.
 pub const LONGEST: usize = 100;
 
-/// The endings of the names of checked files. All files in `.ci` are checked, too.
+/// The endings of the names of checked files. All scripts in `.ci` are checked, too, but not its
+/// lists of packages, which other programs write.
 const TEXTS: &[&str] = &[".rs", ".md", ".toml", ".sh", ".c", ".py", ".yml"];
 
 /// Returns the files to check: those that git tracks in the workspace at `root`.
@@ -21,8 +22,8 @@ const TEXTS: &[&str] = &[".rs", ".md", ".toml", ".sh", ".c", ".py", ".yml"];
 /// If git fails.
 pub fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
     let list = process::text(Command::new("git").current_dir(root).arg("ls-files"))?;
-    let is_text =
-        |name: &&str| name.starts_with(".ci/") || TEXTS.iter().any(|end| name.ends_with(end));
+    let is_script = |name: &str| name.starts_with(".ci/") && !name.starts_with(".ci/packages/");
+    let is_text = |name: &&str| is_script(name) || TEXTS.iter().any(|end| name.ends_with(end));
     Ok(list.lines().filter(is_text).map(PathBuf::from).filter(|p| root.join(p).is_file()).collect())
 }
 
