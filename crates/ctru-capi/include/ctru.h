@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The most threads of an engine.
+#define CTRU_MAX_THREADS 4096
+
 // The function has done its work.
 #define CTRU_OK 0
 
@@ -43,6 +46,9 @@
 
 // The threads of the engine belong to another process: a fork does not have them.
 #define CTRU_ERROR_FORK 10
+
+// The number of threads is larger than `CTRU_MAX_THREADS`.
+#define CTRU_ERROR_THREADS 11
 
 // Bytes of a shared secret.
 #define CTRU_SHARED_SECRET_BYTES 32
@@ -129,7 +135,8 @@ extern "C" {
 
 // Makes an engine with this number of threads, and writes its pointer to `engine`.
 // `ctru_engine_free` frees it. If the number is 0, there are as many threads as the environment
-// variable `RAYON_NUM_THREADS` says, or one per core.
+// variable `RAYON_NUM_THREADS` says, or one per core. More than `CTRU_MAX_THREADS`, such as a
+// negative number, give `CTRU_ERROR_THREADS`.
 //
 // # Safety
 // A pointer that is not null points to a writable pointer.

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::code::{
     CTRU_ERROR_ENGINE, CTRU_ERROR_FORK, CTRU_ERROR_INTERNAL, CTRU_ERROR_LENGTH, CTRU_ERROR_MEMORY,
     CTRU_ERROR_NULL, CTRU_ERROR_PUBLIC_KEY, CTRU_ERROR_RANDOMNESS, CTRU_ERROR_SECRET_KEY,
-    CTRU_ERROR_SET, code_of, wiping,
+    CTRU_ERROR_SET, CTRU_ERROR_THREADS, code_of, wiping,
 };
 use crate::memory::{input, output, write};
 
@@ -36,9 +36,15 @@ pub struct ctru_engine {
 /// with its own key, use about 145 KiB.
 const STACK: usize = 160 << 10;
 
+/// The most threads of an engine.
+pub const CTRU_MAX_THREADS: usize = 4096;
+
+const _: () = assert!(CTRU_MAX_THREADS == CpuEngine::MAX_THREADS);
+
 /// Makes an engine with this number of threads, and writes its pointer to `engine`.
 /// `ctru_engine_free` frees it. If the number is 0, there are as many threads as the environment
-/// variable `RAYON_NUM_THREADS` says, or one per core.
+/// variable `RAYON_NUM_THREADS` says, or one per core. More than `CTRU_MAX_THREADS`, such as a
+/// negative number, give `CTRU_ERROR_THREADS`.
 ///
 /// # Safety
 /// A pointer that is not null points to a writable pointer.
@@ -46,6 +52,9 @@ const STACK: usize = 160 << 10;
 pub unsafe extern "C" fn ctru_engine_new(engine: *mut *mut ctru_engine, threads: usize) -> c_int {
     code_of(|| {
         let engine = NonNull::new(engine).ok_or(CTRU_ERROR_NULL)?;
+        if threads > CTRU_MAX_THREADS {
+            return Err(CTRU_ERROR_THREADS);
+        }
         let cpu = CpuEngine::with_threads(threads).map_err(|_| CTRU_ERROR_ENGINE)?;
         let made = Box::into_raw(Box::new(ctru_engine { cpu, process: Process::current() }));
         // SAFETY: the caller promises this of the pointer.

@@ -27,6 +27,8 @@ pub const CTRU_ERROR_INTERNAL: c_int = 8;
 pub const CTRU_ERROR_MEMORY: c_int = 9;
 /// The threads of the engine belong to another process: a fork does not have them.
 pub const CTRU_ERROR_FORK: c_int = 10;
+/// The number of threads is larger than `CTRU_MAX_THREADS`.
+pub const CTRU_ERROR_THREADS: c_int = 11;
 
 /// Returns the text of a code. It lives as long as the program.
 #[unsafe(no_mangle)]
@@ -48,6 +50,7 @@ fn text(code: c_int) -> &'static CStr {
         CTRU_ERROR_INTERNAL => c"internal error",
         CTRU_ERROR_MEMORY => c"there is not enough memory for the batch",
         CTRU_ERROR_FORK => c"the engine belongs to another process; make one in each process",
+        CTRU_ERROR_THREADS => c"an engine has at most 4096 threads",
         _ => c"unknown code",
     }
 }

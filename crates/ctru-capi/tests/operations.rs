@@ -320,6 +320,18 @@ fn immense_batches() {
     }
 }
 
+/// Checks that too many threads give a code at once, and that nothing is written.
+#[test]
+fn too_many_threads() {
+    let before = ptr::dangling_mut();
+    for threads in [CTRU_MAX_THREADS + 1, u16::MAX.into(), 1 << 31, usize::MAX >> 1, usize::MAX] {
+        let mut engine = before;
+        // SAFETY: the pointer is that of a variable.
+        let code = unsafe { ctru_engine_new(&raw mut engine, threads) };
+        assert_eq!((code, engine), (CTRU_ERROR_THREADS, before), "{threads} threads");
+    }
+}
+
 /// Checks that each code has a text of its own.
 #[test]
 fn codes_have_texts() {
@@ -327,9 +339,9 @@ fn codes_have_texts() {
         // SAFETY: the function returns a text that lives as long as the program.
         unsafe { CStr::from_ptr(ctru_strerror(code)) }.to_str().unwrap()
     };
-    let texts: std::collections::HashSet<_> = (CTRU_OK..=CTRU_ERROR_FORK).map(text).collect();
-    assert_eq!(texts.len(), 11);
-    for code in [-1, CTRU_ERROR_FORK + 1, c_int::MAX] {
+    let texts: std::collections::HashSet<_> = (CTRU_OK..=CTRU_ERROR_THREADS).map(text).collect();
+    assert_eq!(texts.len(), 12);
+    for code in [-1, CTRU_ERROR_THREADS + 1, c_int::MAX] {
         assert_eq!(text(code), "unknown code");
     }
 }

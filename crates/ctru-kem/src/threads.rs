@@ -8,13 +8,24 @@ pub(crate) use rayon::{ThreadPool, prelude};
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
 pub(crate) use one_thread::{ThreadPool, prelude};
 
+/// More threads than the cores of any machine. To start tens of thousands takes seconds and all that
+/// the system has.
+pub(crate) const MOST: usize = 4096;
+
 /// Starts `threads` threads. If `threads` is 0, starts as many as `RAYON_NUM_THREADS` says, or one
 /// per core.
 ///
 /// # Errors
-/// The reason of the system if it does not start the threads.
+/// A reason if these are more than [`MOST`], and the reason of the system if it does not start them.
 #[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
 pub(crate) fn start(threads: usize) -> Result<ThreadPool, String> {
+    let wanted = match threads {
+        0 => std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse().ok()),
+        threads => Some(threads),
+    };
+    if let Some(wanted) = wanted.filter(|&wanted| wanted > MOST) {
+        return Err(std::format!("at most {MOST} are allowed, not {wanted}"));
+    }
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .thread_name(|i| std::format!("ctru-cpu-{i}"))

@@ -251,6 +251,9 @@ int main(int count, char **arguments) {
 
     small_stack();
     CHECK(ctru_engine_new(NULL, 1) == CTRU_ERROR_NULL);
+    CHECK(ctru_engine_new(&engine, CTRU_MAX_THREADS + 1) == CTRU_ERROR_THREADS);
+    CHECK(ctru_engine_new(&engine, (size_t)-1) == CTRU_ERROR_THREADS);
+    CHECK(engine == NULL);
     CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
     for (size_t i = 0; i < 3; i++) {
         const struct set *set = &SETS[i];

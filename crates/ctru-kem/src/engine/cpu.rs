@@ -20,11 +20,15 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
+    /// The most threads that an engine has.
+    pub const MAX_THREADS: usize = threads::MOST;
+
     /// Returns an engine with one thread per core, or with as many as the environment variable
     /// `RAYON_NUM_THREADS` says.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not start the threads.
+    /// [`EngineError::Threads`] if these are more than [`Self::MAX_THREADS`], or if the system does
+    /// not start them.
     pub fn new() -> Result<Self, EngineError> {
         Self::with_threads(0)
     }
@@ -35,7 +39,8 @@ impl CpuEngine {
     /// or decapsulations, or of one key pair.
     ///
     /// # Errors
-    /// [`EngineError::Threads`] if the system does not start the threads.
+    /// [`EngineError::Threads`] if these are more than [`Self::MAX_THREADS`], or if the system does
+    /// not start them.
     pub fn with_threads(threads: usize) -> Result<Self, EngineError> {
         let pool = threads::start(threads).map_err(EngineError::Threads)?;
         Ok(Self { pool: Arc::new(pool) })

@@ -42,6 +42,15 @@ fn engines() -> [CpuEngine; 3] {
     })
 }
 
+/// Checks that numbers of threads which no machine needs are refused before any is started.
+#[test]
+fn too_many_threads() {
+    for threads in [CpuEngine::MAX_THREADS + 1, 65_535, usize::MAX] {
+        let reason = CpuEngine::with_threads(threads).unwrap_err().to_string();
+        assert!(reason.ends_with(&format!("at most 4096 are allowed, not {threads}")), "{reason}");
+    }
+}
+
 /// Returns fixed seeds, one for each operation.
 fn seeds<const N: usize>(count: usize) -> Vec<[u8; N]> {
     (0..count)
