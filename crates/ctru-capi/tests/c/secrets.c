@@ -12,14 +12,14 @@
 #define REVEAL(bytes, count) (void)VALGRIND_MAKE_MEM_DEFINED(bytes, count)
 
 /* Enough operations for one group that the engine computes together, and for one left over. */
-enum { COUNT = 9 };
+enum { COUNT = 9, SEEDS = 2 };
 
 static uint8_t pk[COUNT * 2304], sk[COUNT * 3072], ct[COUNT * 2048];
 static uint8_t coins[COUNT * 64], sent[COUNT * 32], received[COUNT * 32];
 
-/* Makes the coins secret, and different for each row. */
-static void hide_coins(void) {
-    for (size_t i = 0; i < sizeof coins; i++) coins[i] = (uint8_t)(i * 167 + i / 64);
+/* Makes the coins secret, and different for each seed and each row. */
+static void hide_coins(size_t seed) {
+    for (size_t i = 0; i < sizeof coins; i++) coins[i] = (uint8_t)((i + 59 * seed) * 167 + i / 64);
     HIDE(coins, sizeof coins);
 }
 
@@ -30,50 +30,67 @@ static void reveal_public_part(const struct set *set, size_t count) {
     for (size_t i = 0; set->n && i < count; i++) REVEAL(sk + i * set->sk + secret, set->pk);
 }
 
-/* Checks that both sides have the same secrets. */
-static void check_secrets(size_t count, int same) {
+/* Changes every `step`-th ciphertext, from the first one, so that it is rejected. */
+static void alter(const struct set *set, size_t count, size_t step) {
+    for (size_t i = 0; i < count; i += step) ct[i * set->ct] ^= 1;
+}
+
+/* Checks that both sides have the same secrets, but for every `step`-th one. */
+static void check_secrets(size_t count, size_t step) {
     REVEAL(sent, count * 32);
     REVEAL(received, count * 32);
     for (size_t i = 0; i < count; i++)
-        CHECK((memcmp(sent + i * 32, received + i * 32, 32) == 0) == same);
+        CHECK((memcmp(sent + i * 32, received + i * 32, 32) != 0) == (step && i % step == 0));
 }
 
-static void single(const struct set *set) {
-    hide_coins();
+static void single(const struct set *set, size_t seed) {
+    hide_coins(seed);
     CHECK(set->keypair_derand(pk, sk, coins) == CTRU_OK);
     REVEAL(pk, set->pk);
     reveal_public_part(set, 1);
     CHECK(set->encaps_derand(ct, sent, pk, coins) == CTRU_OK);
     REVEAL(ct, set->ct);
     CHECK(set->decaps(received, ct, sk) == CTRU_OK);
-    check_secrets(1, 1);
-    ct[0] ^= 1;
-    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
     check_secrets(1, 0);
+    alter(set, 1, 1);
+    CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+    check_secrets(1, 1);
 }
 
-static void batch(ctru_engine *engine, const struct set *set) {
-    size_t pks = COUNT * set->pk, sks = COUNT * set->sk, cts = COUNT * set->ct;
-    hide_coins();
-    CHECK(ctru_engine_keypair_derand(engine, set->n, pk, pks, sk, sks, coins, COUNT * 64) == 0);
+/* Runs a batch with one key, or with one for each operation. Accepted and rejected ciphertexts
+ * alternate in the second batch, among those that the engine computes together and in the one left
+ * over. */
+static void batch(ctru_engine *engine, const struct set *set, size_t keys, size_t seed) {
+    size_t pks = keys * set->pk, sks = keys * set->sk, cts = COUNT * set->ct;
+    hide_coins(seed);
+    CHECK(ctru_engine_keypair_derand(engine, set->n, pk, pks, sk, sks, coins, keys * 64) == 0);
     REVEAL(pk, pks);
-    reveal_public_part(set, COUNT);
+    reveal_public_part(set, keys);
     CHECK(ctru_engine_encaps_derand(engine, set->n, ct, cts, sent, sizeof sent, pk, pks, coins,
                                     COUNT * 32, NULL) == 0);
     REVEAL(ct, cts);
     CHECK(ctru_engine_decaps(engine, set->n, received, sizeof received, ct, cts, sk, sks, NULL)
           == 0);
-    check_secrets(COUNT, 1);
+    check_secrets(COUNT, 0);
+    alter(set, COUNT, 2);
+    CHECK(ctru_engine_decaps(engine, set->n, received, sizeof received, ct, cts, sk, sks, NULL)
+          == 0);
+    check_secrets(COUNT, 2);
 }
 
 int main(int count, char **arguments) {
-    for (size_t i = 0; i < 6; i++) single(&SETS[i]);
     ctru_engine *engine = NULL;
     CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
-    for (size_t i = 0; i < 3; i++) batch(engine, &SETS[i]);
+    for (size_t seed = 0; seed < SEEDS; seed++) {
+        for (size_t i = 0; i < 6; i++) single(&SETS[i], seed);
+        for (size_t i = 0; i < 3; i++) {
+            batch(engine, &SETS[i], 1, seed);
+            batch(engine, &SETS[i], COUNT, seed);
+        }
+    }
     ctru_engine_free(engine);
     if (count > 1 && strcmp(arguments[1], "--leak") == 0) {
-        hide_coins();
+        hide_coins(0);
         if (coins[0] & 1) puts("leaked");
     }
     return 0;
