@@ -51,6 +51,53 @@
 /// }
 /// assert_eq!(DOUBLE.blocks(1000), 8);
 /// ```
+///
+/// A shape that no GPU of the module's target has is refused when the crate is compiled. This one
+/// has more shared memory than the 163 KiB of `sm_80`:
+///
+/// ```compile_fail,E0080
+/// # use ctru_simt::descriptor::{Batch, Rows, Shape};
+/// # use ctru_simt::ptx::Module;
+/// # use ctru_simt::simt::Simt;
+/// static MODULE: Module = Module::new(".version 7.0\n.target sm_80\n");
+/// # pub fn nothing<S: Simt>(_: S, _: S::Global<u32>, _: Batch) {}
+/// ctru_simt::kernels! {
+///     in MODULE:
+///     pub unsafe NOTHING "nothing" = nothing(numbers: u32[Rows::EachOperation; 1])
+///         in Shape::new(128, 128, 163 * 1024 + 1);
+/// }
+/// ```
+///
+/// With one byte less it is accepted:
+///
+/// ```
+/// # use ctru_simt::descriptor::{Batch, Rows, Shape};
+/// # use ctru_simt::ptx::Module;
+/// # use ctru_simt::simt::Simt;
+/// # static MODULE: Module = Module::new(".version 7.0\n.target sm_80\n");
+/// # pub fn nothing<S: Simt>(_: S, _: S::Global<u32>, _: Batch) {}
+/// ctru_simt::kernels! {
+///     in MODULE:
+///     pub unsafe NOTHING "nothing" = nothing(numbers: u32[Rows::EachOperation; 1])
+///         in Shape::new(128, 128, 163 * 1024);
+/// }
+/// ```
+///
+/// Without a target, as before the first build of the PTX, at most 227 KiB are accepted; a block
+/// has 1 to 1024 threads and at least one operation:
+///
+/// ```compile_fail,E0080
+/// # use ctru_simt::descriptor::{Batch, Rows, Shape};
+/// # use ctru_simt::ptx::Module;
+/// # use ctru_simt::simt::Simt;
+/// # static MODULE: Module = Module::new("");
+/// # pub fn nothing<S: Simt>(_: S, _: S::Global<u32>, _: Batch) {}
+/// ctru_simt::kernels! {
+///     in MODULE:
+///     pub unsafe NOTHING "nothing" = nothing(numbers: u32[Rows::EachOperation; 1])
+///         in Shape::new(0, 128, 0);
+/// }
+/// ```
 #[macro_export]
 macro_rules! kernels {
     (

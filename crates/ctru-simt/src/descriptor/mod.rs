@@ -62,9 +62,10 @@ impl Kernel {
     /// code writes to them at the same time.
     ///
     /// # Panics
-    /// If a block has no threads, more than 1024 threads or no operations; if the elements of a
-    /// parameter do not have 1, 2, 4, 8 or 16 bytes; if the size of a group of elements is not a
-    /// power of two; if a row belongs to no operation.
+    /// If a block has no threads, more than 1024 threads or no operations; if it has more shared
+    /// memory than a block may have on the GPUs for which the module is compiled, or on any GPU if
+    /// the module is empty; if the elements of a parameter do not have 1, 2, 4, 8 or 16 bytes; if
+    /// the size of a group of elements is not a power of two; if a row belongs to no operation.
     #[allow(unsafe_code)]
     #[must_use]
     pub const unsafe fn new(
@@ -73,6 +74,12 @@ impl Kernel {
         shape: Shape,
         parameters: &'static [Parameter],
     ) -> Self {
+        assert!(
+            shape.shared_bytes <= module.most_shared_bytes(),
+            "a block has more shared memory than the module's target has: at most 163 KiB for \
+             sm_80 and sm_87, 99 KiB for sm_86, sm_89 and sm_12x, 227 KiB for sm_90, sm_10x and \
+             an empty module (package.metadata.ptx.arch chooses the target)"
+        );
         Self::describe(module, name, shape, parameters)
     }
 
@@ -197,8 +204,10 @@ impl Kernel {
     /// # Safety
     /// The promise of [`new`](Self::new) holds for this shape.
     ///
+    /// A launch checks the shared memory of this shape against the GPU.
+    ///
     /// # Panics
-    /// In the cases of [`new`](Self::new).
+    /// In the cases of [`new`](Self::new), except for the shared memory.
     #[allow(unsafe_code)]
     #[must_use]
     pub const unsafe fn in_blocks_of(&self, shape: Shape) -> Self {
