@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compiler::{self, Compiler};
 use crate::flow::declared;
-use crate::kernels::Kernels;
+use crate::kernels::{How, Kernels};
 use crate::manifest::{Manifest, RECIPES};
 use crate::own_kernels::OwnKernels;
 use crate::tools::{self, ARCHITECTURES, Tool};
@@ -64,23 +64,25 @@ fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
     let compiler = compiler::find(options.compiler.as_deref(), None)?;
     println!("building with {}, {}", compiler.rustc.display(), compiler.version);
     if options.draft {
-        let draft = ptx::normalise(&kernels.compile(&compiler, kernels.arch(), &[])?);
+        let draft = ptx::normalise(&kernels.compile(&compiler, kernels.arch(), How::default())?);
         let path = save(&format!("draft.{}", kernels.name()), &draft)?;
         println!("{}", path.display());
         return Ok(());
     }
-    let text = build(kernels, &compiler, kernels.arch(), &[])?;
+    let text = build(kernels, &compiler, kernels.arch(), How::default())?;
     let path = kernels.ptx();
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).at("create", folder)?;
     }
     fs::write(&path, &text).at("write", &path)?;
+    let text = fs::read_to_string(&path).at("read", &path)?;
+    compare(&text, kernels.arch())?;
     let manifest = Manifest::new(&text, &compiler.version, kernels.origin(None)?);
     manifest.write(&kernels.manifest())?;
     println!("{}: {} kernels, {} bytes", path.display(), manifest.kernels.len(), text.len());
 
     for arch in options.arch.iter().filter(|arch| *arch != kernels.arch()) {
-        let text = build(kernels, &compiler, arch, &[])?;
+        let text = build(kernels, &compiler, arch, How::default())?;
         let path = save(&format!("{arch}.{}", kernels.name()), &text)?;
         println!("{}", path.display());
     }
@@ -96,6 +98,7 @@ fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
         return Err(Error::OutOfDate { differences });
     }
     println!("{}: sources, flags and PTX agree with the manifest", kernels.name());
+    compare(&committed, kernels.arch())?;
     inspect(&committed, kernels.are_secret())?;
 
     let compiler = match compiler::find(explicit, Some(&manifest.compiler())) {
@@ -105,7 +108,7 @@ fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
         }
         found => found?,
     };
-    let rebuilt = build(kernels, &compiler, kernels.arch(), &["--locked"])?;
+    let rebuilt = build(kernels, &compiler, kernels.arch(), How { locked: true, lines: false })?;
     if compiler.version != manifest.compiler() {
         println!(
             "not checked: whether the sources give this PTX, which {} wrote",
@@ -146,19 +149,22 @@ fn check_other(name: &str, rebuilt: &str, compiler: &Compiler) -> Result<()> {
 }
 
 /// Compiles kernels, checks them, and returns the normalised PTX.
-fn build(
-    kernels: &impl Kernels,
-    compiler: &Compiler,
-    arch: &str,
-    options: &[&str],
-) -> Result<String> {
-    let text = ptx::normalise(&kernels.compile(compiler, arch, options)?);
+fn build(kernels: &impl Kernels, compiler: &Compiler, arch: &str, how: How) -> Result<String> {
+    let text = ptx::normalise(&kernels.compile(compiler, arch, how)?);
+    compare(&text, arch)?;
     let Err(error) = inspect(&text, kernels.are_secret()) else { return Ok(text) };
     // A second build carries line numbers, so that the messages can name the lines of Rust.
-    let lines = ["--config", "profile.release.debug='line-tables-only'"];
-    let options: Vec<&str> = options.iter().chain(&lines).copied().collect();
-    inspect(&kernels.compile(compiler, arch, &options)?, kernels.are_secret())?;
+    inspect(&kernels.compile(compiler, arch, How { lines: true, ..how })?, kernels.are_secret())?;
     Err(error)
+}
+
+/// Checks that PTX is for this architecture and has no debug information.
+fn compare(text: &str, arch: &str) -> Result<()> {
+    let deviations = ptx::deviations(text, arch);
+    match deviations.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Deviates { arch: arch.into(), deviations }),
+    }
 }
 
 /// Checks PTX for forbidden instructions and, if the content of arrays is secret, for leaks.

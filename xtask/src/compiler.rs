@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Error, Result, process};
+use crate::{Error, Result, isolated, process};
 
 /// The compiler of Debian's package `rustc-web`.
 const DEBIAN: &str = "/usr/bin/rustc";
@@ -87,7 +87,7 @@ fn choose(
 fn inspect(rustc: &Path) -> Result<Compiler> {
     let unusable = |reason: String| Error::UnusableCompiler { rustc: rustc.to_owned(), reason };
     let run = |arguments: &[&str]| {
-        process::text(process::outside_cargo(Command::new(rustc)).args(arguments))
+        process::text(isolated::program(Command::new(rustc)).args(arguments))
             .map_err(|error| unusable(error.to_string()))
     };
     let version = run(&["-vV"])?;
@@ -104,8 +104,7 @@ fn inspect(rustc: &Path) -> Result<Compiler> {
 /// Returns the compilers of rustup's nightly toolchains, or none if there is no rustup.
 fn rustup_nightlies() -> Vec<PathBuf> {
     let rustup = |arguments: &[&str]| {
-        process::text(process::outside_cargo(Command::new("rustup")).args(arguments))
-            .unwrap_or_default()
+        process::text(isolated::program(Command::new("rustup")).args(arguments)).unwrap_or_default()
     };
     let list = rustup(&["toolchain", "list"]);
     let names = list.lines().filter_map(|line| line.split_whitespace().next());
@@ -117,8 +116,9 @@ fn rustup_nightlies() -> Vec<PathBuf> {
 }
 
 impl Compiler {
-    /// Returns a command for cargo that uses this compiler. The cargo is the one beside the
-    /// compiler if it is of the same release, or else the one that runs this program.
+    /// Returns a command for cargo that uses this compiler, apart from the user's environment. The
+    /// cargo is the one beside the compiler if it is of the same release, or else the one that runs
+    /// this program.
     #[must_use]
     pub fn cargo(&self) -> Command {
         let release = self.version.rustc.split(' ').next().unwrap_or_default();
@@ -126,7 +126,7 @@ impl Compiler {
         let is_own = process::text(Command::new(&own).arg("-V"))
             .is_ok_and(|version| version.split(' ').nth(1) == Some(release));
         let mut cargo =
-            process::outside_cargo(if is_own { Command::new(own) } else { process::cargo() });
+            isolated::program(if is_own { Command::new(own) } else { process::cargo() });
         cargo.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
         cargo
     }

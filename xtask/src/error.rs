@@ -62,6 +62,14 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// A file of cargo's configuration cannot be read, or would change kernels.
+    #[error("{}: {reason}", path.display())]
+    Configuration {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// There is no compiler that can build the device crate.
     #[error(
         "no compiler can build the device crate: it needs rustc with the source of its library. \
@@ -74,8 +82,27 @@ pub enum Error {
         /// The compilers that were tried, each with the reason why it cannot be used.
         refused: Vec<String>,
     },
+    /// A package that is compiled for a GPU needs the standard library.
+    #[error(
+        "GPUs have no standard library, which {package} or one of its dependencies needs. Kernels \
+         are compiled with all dependencies of their package. So write #![no_std] into its \
+         library, and put a program that launches the kernels into a package of its own, or what \
+         only the program uses under \
+         [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]; see \
+         docs/kernels.md.\n{output}"
+    )]
+    NeedsSystem {
+        /// The package with the kernels.
+        package: String,
+        /// The messages of the compiler.
+        output: String,
+    },
     /// A crate has no library, so it has no kernels.
-    #[error("{} is not the Cargo.toml of a package with a library", path.display())]
+    #[error(
+        "{} is not the Cargo.toml of a package with a library: kernels are in a library, and a \
+         program that launches them uses it; see docs/kernels.md",
+        path.display()
+    )]
     NoLibrary {
         /// Its `Cargo.toml`.
         path: PathBuf,
@@ -88,6 +115,17 @@ pub enum Error {
     Forbidden {
         /// The kernels and their forbidden instructions.
         faults: Vec<String>,
+    },
+    /// The PTX is not what the compiler writes for this architecture without debug information.
+    #[error(
+        "the PTX is not what kernels become for {arch}:{}",
+        deviations.iter().map(|line| format!("\n  {line}")).collect::<String>()
+    )]
+    Deviates {
+        /// The architecture.
+        arch: String,
+        /// What is different.
+        deviations: Vec<String>,
     },
     /// A kernel leaks a secret, or contains an instruction that the decoder does not know.
     #[error(

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::compiler::Compiler;
 use crate::manifest::{self, Manifest, Origin, Recipe};
-use crate::{IoContext, Result, process, workspace};
+use crate::{Error, IoContext, Result, isolated, process, workspace};
 
 /// Kernels that are compiled to one file of PTX.
 pub(crate) trait Kernels {
@@ -18,9 +17,8 @@ pub(crate) trait Kernels {
     fn arch(&self) -> &str;
     /// Returns whether the content of the kernels' arrays is secret.
     fn are_secret(&self) -> bool;
-    /// Compiles the kernels for an architecture and returns the compiler's assembly. `options` are
-    /// further options of cargo.
-    fn compile(&self, compiler: &Compiler, arch: &str, options: &[&str]) -> Result<String>;
+    /// Compiles the kernels for an architecture and returns the compiler's assembly.
+    fn compile(&self, compiler: &Compiler, arch: &str, how: How) -> Result<String>;
     /// Returns the origin of the PTX, before or after it is compiled. `committed` is the manifest
     /// to compare it with, or `None` if the kernels have just been compiled.
     fn origin(&self, committed: Option<&Manifest>) -> Result<Origin>;
@@ -48,13 +46,16 @@ impl Kernels for Recipe {
         true
     }
 
-    fn compile(&self, compiler: &Compiler, arch: &str, options: &[&str]) -> Result<String> {
-        let mut cargo = compiler.cargo();
-        let target = workspace::target().join("ptx");
-        cargo.current_dir(workspace::root().join("kernels-rs"));
-        cargo.args(["rustc", "--features", self.features]);
-        let flags = self.flags.iter().map(|&flag| flag.to_owned()).collect::<Vec<_>>();
-        assembly(cargo, &target, "ctru_kernels_rs", arch, options, &flags)
+    fn compile(&self, compiler: &Compiler, arch: &str, how: How) -> Result<String> {
+        let package = Package {
+            folder: &workspace::root().join("kernels-rs"),
+            name: "ctru-kernels-rs",
+            library: "ctru_kernels_rs",
+            features: self.features,
+            target: &workspace::target().join("ptx"),
+        };
+        let flags: Vec<_> = self.flags.iter().map(|&flag| flag.to_owned()).collect();
+        package.assembly(compiler, arch, how, &flags)
     }
 
     fn origin(&self, _: Option<&Manifest>) -> Result<Origin> {
@@ -62,24 +63,113 @@ impl Kernels for Recipe {
     }
 }
 
-/// Completes the command `cargo rustc ...`, which compiles the library `library` for a GPU, with
-/// `target` as the folder of its results. Runs it and returns the compiler's assembly.
-pub(crate) fn assembly(
-    mut cargo: Command,
-    target: &Path,
-    library: &str,
-    arch: &str,
-    options: &[&str],
-    flags: &[String],
-) -> Result<String> {
-    cargo.env("CARGO_TARGET_DIR", target);
-    cargo.args(["--release", "-Zbuild-std=core", "--target", manifest::TARGET]).args(options);
-    cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(flags);
-    let output = process::output(&mut cargo)?;
-    let warnings = String::from_utf8_lossy(&output.stderr);
-    if warnings.contains("warning:") {
-        eprint!("{warnings}");
+/// The settings of a profile that are fixed for kernels. Cargo takes those for the whole program
+/// from the command line; the manifest may have others for single packages, which the compiler's
+/// [`flags`] override.
+const PROFILE: [&str; 3] = [
+    // With one module for the whole program, the assembly file contains the whole program.
+    "lto='fat'",
+    "panic='abort'",
+    "rpath=false",
+];
+
+/// Returns the flags with which the kernels and all that they use are compiled. They follow those
+/// of the profile, so they count.
+fn flags(how: How) -> String {
+    let lines = if how.lines { "-Cdebuginfo=line-tables-only" } else { "-Cdebuginfo=none" };
+    let fixed = [
+        "-Copt-level=3",
+        "-Ccodegen-units=1",
+        "-Cdebug-assertions=off",
+        "-Coverflow-checks=off",
+        "-Cstrip=none",
+    ];
+    fixed.into_iter().chain([lines]).collect::<Vec<_>>().join("\x1f")
+}
+
+/// How kernels are compiled.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct How {
+    /// Whether the lock file must fit, instead of being written.
+    pub(crate) locked: bool,
+    /// Whether the assembly names the lines of the sources.
+    pub(crate) lines: bool,
+}
+
+/// A package whose library has kernels.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Package<'a> {
+    /// Its folder.
+    pub(crate) folder: &'a Path,
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The name of the library, with `_`.
+    pub(crate) library: &'a str,
+    /// Its features.
+    pub(crate) features: &'a str,
+    /// The folder of the compiler's results.
+    pub(crate) target: &'a Path,
+}
+
+impl Package<'_> {
+    /// Compiles the library for a GPU and returns the compiler's assembly. Nothing in the user's
+    /// environment, in cargo's configuration or in a profile changes it.
+    pub(crate) fn assembly(
+        self,
+        compiler: &Compiler,
+        arch: &str,
+        how: How,
+        arguments: &[String],
+    ) -> Result<String> {
+        let results = self.target.join(manifest::TARGET).join("release");
+        let assembly = results.join(format!("deps/{}.s", self.library));
+        // Cargo does not know this file. It would not compile again what it has compiled with these
+        // flags before, although others have written the file since.
+        forget(&results.join(".fingerprint"), self.name)?;
+        if assembly.exists() {
+            fs::remove_file(&assembly).at("remove", &assembly)?;
+        }
+        let mut cargo = compiler.cargo();
+        let _folder = isolated::cargo(&mut cargo, self.folder, &self.target.join("home"))?;
+        cargo.envs([("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")]);
+        // `ctru_simt` compares the shapes of blocks with the target, which no text states yet.
+        cargo.env("CTRU_PTX_TARGET", format!(".target {arch}"));
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(how)).env("CARGO_INCREMENTAL", "0");
+        cargo.args(["rustc", "--lib", "--crate-type=cdylib", "--release", "--manifest-path"]);
+        cargo.arg(self.folder.join("Cargo.toml")).arg("--target-dir").arg(self.target);
+        cargo.args(["--features", self.features, "-Zbuild-std=core", "--target", manifest::TARGET]);
+        for setting in PROFILE {
+            cargo.arg("--config").arg(format!("profile.release.{setting}"));
+        }
+        cargo.args(how.locked.then_some("--locked"));
+        cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(arguments);
+        let output = process::output(&mut cargo).map_err(|error| match error {
+            Error::Failed { output, .. }
+                if ["std", "alloc"]
+                    .iter()
+                    .any(|name| output.contains(&format!("can't find crate for `{name}`"))) =>
+            {
+                Error::NeedsSystem { package: self.name.into(), output }
+            }
+            error => error,
+        })?;
+        let warnings = String::from_utf8_lossy(&output.stderr);
+        if warnings.contains("warning:") {
+            eprint!("{warnings}");
+        }
+        fs::read_to_string(&assembly).at("read", &assembly)
     }
-    let assembly = target.join(manifest::TARGET).join(format!("release/deps/{library}.s"));
-    fs::read_to_string(&assembly).at("read", &assembly)
+}
+
+/// Removes what cargo keeps in `folder` about the builds of a package, so that it builds it again.
+fn forget(folder: &Path, package: &str) -> Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.at("read", folder)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.rsplit_once('-').is_some_and(|(name, _)| name == package) {
+            fs::remove_dir_all(&path).at("remove", &path)?;
+        }
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ mod error;
 pub mod exhaust;
 pub mod flow;
 pub mod gpu_bundle;
+mod isolated;
 mod kernels;
 pub mod lanes;
 pub mod manifest;

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use crate::compiler::Compiler;
-use crate::kernels::{self, Kernels};
+use crate::kernels::{How, Kernels, Package};
 use crate::manifest::{ARCH, Manifest, Origin, TARGET};
 use crate::{Error, IoContext, Result, process, sources};
 
@@ -31,7 +31,8 @@ struct Settings {
 /// A crate with kernels.
 #[derive(Debug)]
 pub(crate) struct OwnKernels {
-    manifest_path: PathBuf,
+    /// The name of the package.
+    name: String,
     /// The folder of the crate.
     folder: PathBuf,
     /// The folder of its workspace.
@@ -45,13 +46,14 @@ pub(crate) struct OwnKernels {
 
 #[derive(Deserialize)]
 struct Metadata {
-    packages: Vec<Package>,
+    packages: Vec<PackageOfCargo>,
     target_directory: PathBuf,
     workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct PackageOfCargo {
+    name: String,
     manifest_path: PathBuf,
     metadata: Option<PackageMetadata>,
     targets: Vec<Target>,
@@ -89,14 +91,15 @@ impl OwnKernels {
         let package =
             metadata.packages.into_iter().find(|package| package.manifest_path == manifest_path);
         let package = package.and_then(|package| {
-            Some((package.targets.into_iter().find(is_library)?.name, package.metadata))
+            let library = package.targets.into_iter().find(is_library)?.name;
+            Some((package.name, library, package.metadata))
         });
-        let Some((library, own)) = package else {
+        let Some((name, library, own)) = package else {
             return Err(Error::NoLibrary { path: manifest_path });
         };
         Ok(Self {
             folder: manifest_path.parent().unwrap_or(&manifest_path).to_owned(),
-            manifest_path,
+            name,
             workspace: metadata.workspace_root,
             target: metadata.target_directory.join("ptx"),
             library: library.replace('-', "_"),
@@ -159,7 +162,7 @@ impl Kernels for OwnKernels {
         self.settings.secrets
     }
 
-    fn compile(&self, compiler: &Compiler, arch: &str, options: &[&str]) -> Result<String> {
+    fn compile(&self, compiler: &Compiler, arch: &str, how: How) -> Result<String> {
         // The kernels embed their PTX, so there must be a file before the first build.
         let ptx = self.ptx();
         if !ptx.exists() {
@@ -168,15 +171,14 @@ impl Kernels for OwnKernels {
             }
             fs::write(&ptx, "").at("write", &ptx)?;
         }
-        let mut cargo = compiler.cargo();
-        cargo.current_dir(&self.folder);
-        cargo.args(["rustc", "--lib", "--crate-type=cdylib", "--manifest-path"]);
-        cargo.arg(&self.manifest_path).args(["--features", &self.settings.features.join(",")]);
-        // With one module for the whole program, the assembly file contains the whole program.
-        for setting in ["lto='fat'", "codegen-units=1", "panic='abort'"] {
-            cargo.arg("--config").arg(format!("profile.release.{setting}"));
-        }
-        kernels::assembly(cargo, &self.target, &self.library, arch, options, &self.flags())
+        let package = Package {
+            folder: &self.folder,
+            name: &self.name,
+            library: &self.library,
+            features: &self.settings.features.join(","),
+            target: &self.target,
+        };
+        package.assembly(compiler, arch, how, &self.flags())
     }
 
     fn origin(&self, committed: Option<&Manifest>) -> Result<Origin> {

@@ -29,27 +29,6 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Removes environment variables from `command` that would change a build: those that cargo and
-/// rustup have set for this program, and those that the user has set for code of the host.
-pub(crate) fn outside_cargo(mut command: Command) -> Command {
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        let of_package = name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_BUILD_");
-        let of_profile = name.starts_with("CARGO_PROFILE_") || name.starts_with("CARGO_TARGET_");
-        let others = [
-            "CARGO",
-            "CARGO_MANIFEST_DIR",
-            "CARGO_ENCODED_RUSTFLAGS",
-            "RUSTUP_TOOLCHAIN",
-            "RUSTFLAGS",
-        ];
-        if of_package || of_profile || name.starts_with("RUSTC") || others.contains(&&*name) {
-            command.env_remove(&*name);
-        }
-    }
-    command
-}
-
 /// Returns the command as one line for messages.
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -86,6 +86,45 @@ pub fn isa(ptx: &str) -> Option<&str> {
     ptx.lines().find_map(|line| line.strip_prefix(".version "))
 }
 
+/// The least version of the PTX language that has an architecture, which is the one that compilers
+/// write. Source: "PTX ISA", table "PTX Release History".
+const VERSIONS: [(&str, &str); 6] = [
+    ("sm_80", "7.0"),
+    ("sm_86", "7.1"),
+    ("sm_89", "7.8"),
+    ("sm_90", "7.8"),
+    ("sm_100", "8.6"),
+    ("sm_120", "8.7"),
+];
+
+/// Returns one line for each part of the text that is not as it is when kernels are compiled for
+/// `arch` without debug information: the version of the language, the target, the size of
+/// addresses, and lines that only debug information has.
+#[must_use]
+pub fn deviations(ptx: &str, arch: &str) -> Vec<String> {
+    let version = VERSIONS.iter().find(|(known, _)| *known == arch).map(|(_, version)| *version);
+    let header = [
+        (".version ", version.or_else(|| isa(ptx)).unwrap_or("that exists")),
+        (".target ", arch),
+        (".address_size ", "64"),
+    ];
+    let mut deviations = Vec::new();
+    for (start, expected) in header {
+        let found: Vec<_> = ptx.lines().filter_map(|line| line.strip_prefix(start)).collect();
+        if found != [expected] {
+            let found = found.join(" and ");
+            deviations.push(format!("{}{expected} is missing; it has \"{found}\"", start));
+        }
+    }
+    let of_debug = |line: &&str| {
+        [".file", ".loc", ".section", "@@"].iter().any(|start| line.trim_start().starts_with(start))
+    };
+    if let Some(line) = ptx.lines().find(of_debug) {
+        deviations.push(format!("it has debug information: {}", line.trim()));
+    }
+    deviations
+}
+
 /// A forbidden instruction in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -255,6 +294,29 @@ mod tests {
         assert_eq!(entries(ASSEMBLY), ["a_653", "b_653"]);
         assert_eq!(isa(ASSEMBLY), Some("7.0"));
         assert_eq!(faults(ASSEMBLY), []);
+    }
+
+    #[test]
+    fn finds_other_versions_and_targets_and_debug_information() {
+        let text = normalise(ASSEMBLY).replace("sm_80\n", "sm_80\n.address_size 64\n");
+        assert_eq!(deviations(&text, "sm_80"), [""; 0]);
+        for (from, to, found) in [
+            ("7.0", "8.1", ".version 7.0 is missing; it has \"8.1\""),
+            (".version 7.0\n", "", ".version 7.0 is missing; it has \"\""),
+            ("sm_80", "sm_90", ".target sm_80 is missing; it has \"sm_90\""),
+            ("sm_80", "sm_80, debug", ".target sm_80 is missing; it has \"sm_80, debug\""),
+            ("size 64", "size 32", ".address_size 64 is missing; it has \"32\""),
+            ("\tret;", "\t.loc 1 2 3\n\tret;", "it has debug information: .loc 1 2 3"),
+            (
+                "\tret;",
+                "\tret;\n.section .debug_str",
+                "it has debug information: .section .debug_str",
+            ),
+        ] {
+            assert_eq!(deviations(&text.replace(from, to), "sm_80"), [found]);
+        }
+        // An architecture whose version is not known here.
+        assert_eq!(deviations(&text.replace("sm_80", "sm_87"), "sm_87"), [""; 0]);
     }
 
     #[test]

@@ -27,8 +27,7 @@ const ORDER: &[&str] = &[
     "ctru-bench",
 ];
 /// The crates that no other crate may use, except for [`ASIDE`].
-const DOORS: &[&str] =
-    &["ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
+const DOORS: &[&str] = &["ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];
 /// The packages that may depend on all crates.
 const ASIDE: &[&str] = &[
     "ctru-features",
