@@ -1,5 +1,6 @@
 //! The program: signals, restarts, logs, and its command line.
 
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -251,11 +252,12 @@ async fn nothing_secret_is_told() {
     let told = [&told[..], metrics.as_bytes()].concat();
     assert!(finds(&told, b"ctru_calls_total") && finds(&told, b"Encapsulate"));
     let text = String::from_utf8_lossy(&told).replace([' ', '\n'], "");
+    let (small, words) = (text.to_lowercase(), told.windows(8).collect::<HashSet<_>>());
     for secret in secrets {
         // Any part of a secret, as bytes, as hexadecimal digits, and as a list of numbers.
         for part in secret.windows(8).step_by(4) {
-            assert!(!finds(&told, part));
-            assert!(!text.to_lowercase().contains(&const_hex::encode(part)));
+            assert!(!words.contains(part));
+            assert!(!small.contains(&const_hex::encode(part)));
             let list: Vec<String> = part.iter().map(u8::to_string).collect();
             assert!(!text.contains(&list.join(",")));
             assert!(!text.contains(&part.escape_ascii().to_string()));
