@@ -344,10 +344,10 @@ mod tests {
 
     const COUNT: usize = 5;
 
+    type Pairs = (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>);
+
     /// Generates keys.
-    fn pairs(
-        engine: &impl Engine<P>,
-    ) -> Result<(Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>), EngineError> {
+    fn pairs(engine: &impl Engine<P>) -> Result<Pairs, EngineError> {
         let mut public = vec![EncapsulationKey::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];
         let seeds = Seeds::Expand(Expand { seed: &[1; 32], context: Context::EMPTY, first: 7 });

@@ -112,7 +112,7 @@ impl Peer {
     }
 
     /// Returns the client with its source.
-    pub(crate) fn from_source(self, source: Source) -> Self {
+    pub(crate) fn with_source(self, source: Source) -> Self {
         Self { source, ..self }
     }
 }

@@ -245,7 +245,7 @@ impl Connections {
         let this = self.clone();
         tokio::spawn(async move {
             let number = this.next.fetch_add(1, Ordering::Relaxed);
-            let peer = |identity| Peer::new(identity, number).from_source(source);
+            let peer = |identity| Peer::new(identity, number).with_source(source);
             match tls {
                 None => this.serve(io, peer(None)).await,
                 Some(tls) => match this.handshake(&tls, io).await {

@@ -132,7 +132,8 @@ mod pages {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
     use std::sync::Arc;

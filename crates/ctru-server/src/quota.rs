@@ -120,7 +120,7 @@ mod tests {
         // A client without an identity has one bucket, however many connections it makes.
         let peer = |connection, address: &str| {
             let source = Source::at(address.parse().unwrap());
-            Peer::new(None, connection).from_source(source)
+            Peer::new(None, connection).with_source(source)
         };
         let spend =
             |connection, address, count| quotas.spend(&peer(connection, address), count, start);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(spend(5, "2001:db8::1", 10), Ok(()));
         assert_eq!(spend(6, "2001:db8::ffff:1", 1), Err(Fault::QuotaSpent));
         assert_eq!(spend(7, "2001:db8:0:1::1", 10), Ok(()));
-        let user = |number| Peer::new(None, 8).from_source(Source::User(number));
+        let user = |number| Peer::new(None, 8).with_source(Source::User(number));
         assert_eq!(quotas.spend(&user(1), 10, start), Ok(()));
         assert_eq!(quotas.spend(&user(1), 1, start), Err(Fault::QuotaSpent));
         assert_eq!(quotas.spend(&user(2), 10, start), Ok(()));
