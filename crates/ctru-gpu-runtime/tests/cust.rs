@@ -1,5 +1,5 @@
 //! Tests devices and queues for contexts and streams of `cust`. The program is linked with the
-//! driver, so it needs one to start.
+//! driver, so it needs one to start, or the stand-in for it (see the README).
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 mod common;

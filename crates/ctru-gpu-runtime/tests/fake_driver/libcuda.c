@@ -40,6 +40,7 @@ typedef struct operation {
 
 struct stream {
     operation *first, *last;
+    void *context;
     stream *next;
 };
 
@@ -62,7 +63,7 @@ static stream *streams;
 static head pieces = {0, &pieces, &pieces}; /* A ring of all allocations. */
 static size_t used;
 static int shared_bytes = 48 << 10;
-static char context;
+static char context, other_context;
 static char validation[8]; /* A kernel that validates is the number of its array of results. */
 static __thread int depth; /* Number of contexts that this thread has pushed. */
 
@@ -273,6 +274,45 @@ int cuDeviceGetName(char *name, int bytes, int device) {
 int cuDevicePrimaryCtxRetain(void **result, int device) {
     BEGIN;
     *result = &context;
+    LEAVE(0);
+}
+
+/* What only `cust` calls, with a context beside the primary one. */
+static __thread int is_in_other, is_cust;
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    BEGIN;
+    LEAVE(device);
+}
+
+int cuCtxSetCurrent(void *current) {
+    if (depth == 0) depth = 1;
+    is_cust = 1;
+    return current == &context ? 0 : INVALID;
+}
+
+int cuCtxCreate_v2(void **result, unsigned flags, int device) {
+    *result = &other_context;
+    is_in_other = 1;
+    depth++;
+    return flags ? INVALID : device;
+}
+
+int cuCtxDestroy_v2(void *destroyed) {
+    is_in_other = 0;
+    depth--;
+    return destroyed == &other_context ? 0 : INVALID;
+}
+
+int cuCtxGetDevice(int *device) {
+    ENTER;
+    *device = 0;
+    LEAVE(0);
+}
+
+int cuStreamGetCtx(stream *s, void **result) {
+    BEGIN;
+    *result = s->context;
     LEAVE(0);
 }
 
@@ -554,9 +594,10 @@ int cuStreamCreateWithPriority(stream **result, unsigned flags, int priority) {
     ENTER;
     *result = calloc(1, sizeof **result);
     (*result)->next = streams;
+    (*result)->context = is_in_other ? &other_context : &context;
     streams = *result;
     int is_in_range = FIRST_PRIORITY <= priority && priority <= LAST_PRIORITY;
-    LEAVE(flags == 1 && is_in_range ? 0 : INVALID);
+    LEAVE((flags == 1 || is_cust) && is_in_range ? 0 : INVALID);
 }
 
 int cuStreamDestroy_v2(stream *s) {
