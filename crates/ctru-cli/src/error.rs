@@ -24,8 +24,8 @@ pub(crate) enum Error {
     #[cfg(unix)]
     #[error("{file}: another ctru has locked it for a long time; it belongs to {owner}")]
     Locked { file: String, owner: String },
-    /// The file of a lock belongs to another user, who alone can lock it. An interrupted command may
-    /// have left it.
+    /// The file of a lock belongs to another user, who alone can lock it. An interrupted command
+    /// may have left it.
     #[cfg(unix)]
     #[error("{file}: this lock belongs to {owner}, who has to delete it if no ctru of theirs runs")]
     OthersLock { file: String, owner: String },

@@ -45,8 +45,8 @@ impl<R: BufRead> Lines<R> {
         Self { file, reader, line: Vec::new(), after_cr: false, number: 0 }
     }
 
-    /// Returns the next line without white space around it and without a mark of UTF-8 before it, or
-    /// `None` at the end of the file. A line ends with LF, CR or both.
+    /// Returns the next line without white space around it and without a mark of UTF-8 before it,
+    /// or `None` at the end of the file. A line ends with LF, CR or both.
     ///
     /// # Errors
     /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if the line has more than

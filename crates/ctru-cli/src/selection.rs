@@ -114,8 +114,8 @@ impl Selection {
         }
     }
 
-    /// Tests this machine with known answers, and then calls `visitor`. Every command that works with
-    /// keys of users does this before the first operation.
+    /// Tests this machine with known answers, and then calls `visitor`. Every command that works
+    /// with keys of users does this before the first operation.
     ///
     /// # Errors
     /// [`WrongAnswer`] if this machine or this build computes wrongly.

@@ -40,9 +40,9 @@ impl Sink {
     /// stands for an open stream, whatever the stream is.
     ///
     /// # Errors
-    /// [`Error::NotRegular`] for a folder, [`Error::Exists`] for a device that stores blocks without
-    /// `force`, [`Error::Report`] if standard output is closed, [`Error::Write`] if another stream
-    /// is closed or if the system does not tell where the path leads.
+    /// [`Error::NotRegular`] for a folder, [`Error::Exists`] for a device that stores blocks
+    /// without `force`, [`Error::Report`] if standard output is closed, [`Error::Write`] if another
+    /// stream is closed or if the system does not tell where the path leads.
     pub(crate) fn of(to: &PathOrStdio, force: bool) -> Result<Self, Error> {
         let PathOrStdio::Path(path) = to else { return open(STDOUT).map_err(Error::Report) };
         let failed = |source| Error::Write { file: display(path), source };

@@ -12,8 +12,8 @@ pub fn tell(kind: &str, message: &dyn Display) {
 }
 
 /// Returns a text from outside, such as the name of a file, for a line of a message. Control
-/// characters, marks that reorder text and bytes that are not UTF-8 become escapes. A terminal would
-/// obey the first two, and an end of line would begin another message.
+/// characters, marks that reorder text and bytes that are not UTF-8 become escapes. A terminal
+/// would obey the first two, and an end of line would begin another message.
 #[must_use]
 pub fn visible(text: impl AsRef<OsStr>) -> String {
     escaped(text.as_ref().as_encoded_bytes(), is_odd)
@@ -27,7 +27,8 @@ pub(crate) fn printable(text: &str) -> String {
 /// Returns whether a terminal obeys this letter instead of showing it.
 pub(crate) fn is_odd(letter: char) -> bool {
     letter.is_control()
-        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}')
+        || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn escaped(bytes: &[u8], is_odd: impl Fn(char) -> bool) -> String {

@@ -195,8 +195,8 @@ fn of_nobody() -> Option<(Sandbox, OsString)> {
     }
     let sandbox = Sandbox::with_raw_secret();
     let program = sandbox.path("ctru");
-    // Not this process: a child of another test could have the copy open for writing, and the system
-    // then starts it for nobody.
+    // Not this process: a child of another test could have the copy open for writing, and the
+    // system then starts it for nobody.
     assert!(Command::new("cp").arg(PROGRAM).arg(&program).status().unwrap().success());
     for name in sandbox.names() {
         chown(sandbox.path(&name), Some(NOBODY), None).unwrap();

@@ -66,8 +66,8 @@ fn pem_is_read_as_its_rfc_asks<P: ParameterSet + AssociatedOid>(
     public: &EncapsulationKey<P>,
     ending: LineEnding,
 ) {
-    let foreign = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4\n\
-                   rXAxZuE=\n-----END PUBLIC KEY-----\n-----BEGIN CERTIFICATE-----\n";
+    let foreign = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbL\n\
+                   DFw4rXAxZuE=\n-----END PUBLIC KEY-----\n-----BEGIN CERTIFICATE-----\n";
     let private = seed.to_pkcs8_pem(ending).unwrap();
     let public_text = public.to_public_key_pem(ending).unwrap();
     for change in [
