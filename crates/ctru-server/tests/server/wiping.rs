@@ -175,8 +175,8 @@ async fn nothing_stays() {
         }
         tokio::time::sleep(Duration::from_millis(1500)).await;
         let found = [&f, &z, &of_secret, &hexadecimal, &raw].map(|words| there.find(words));
-        // Parts of an answer may stay in the buffers of HTTP/2. Each sealing key has one copy, which
-        // seals.
+        // Parts of an answer may stay in the buffers of HTTP/2. Each sealing key has one copy,
+        // which seals.
         let [f, z, secret, hexadecimal, raw_keys] = found;
         let is_wiped = [f, z, hexadecimal] == [0; 3] && secret < of_secret.len();
         if is_wiped && raw_keys == raw.len() {

@@ -30,8 +30,8 @@ pub(crate) struct EngineArgs {
     /// Number of the GPU; repeat for several GPUs of one kind
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
-    /// The share of a GPU's operations that the CPU computes again, such as 1/1000, or 0 for none. A
-    /// wrong result ends the server like the loss of the GPU
+    /// The share of a GPU's operations that the CPU computes again, such as 1/1000, or 0 for none.
+    /// A wrong result ends the server like the loss of the GPU
     #[arg(long, default_value = "1/65536", value_name = "1/N", value_parser = share)]
     check_gpu: u64,
     /// Threads of the CPU engine, if 0, one per core or as `RAYON_NUM_THREADS` says
