@@ -180,7 +180,7 @@ def test_bad_batches():
     refused(ValueError, "2\\*\\*64", negative, **seeds)
     texts = keys.set_column(0, "row", pa.array(list("abcd")))
     refused(TypeError, "uint64", texts, **seeds)
-    refused(TypeError, "RecordBatch", pa.table({"row": [1]}))
+    refused(TypeError, "RecordBatch", {"row": [1]})
     with pytest.raises(ValueError, match="lost"):
         ctru.arrow.generate(numbered([1]), private_key=None)
     assert (
