@@ -24,8 +24,8 @@ export interface SetInfo {
 }
 
 /**
- * What the package returns: `Uint8Array<ArrayBuffer>`, an array that fills a buffer of its own. (The
- * name is a way to say so that TypeScript before 5.7 also understands.)
+ * What the package returns: `Uint8Array<ArrayBuffer>`, an array that fills a buffer of its own.
+ * (The name is a way to say so that TypeScript before 5.7 also understands.)
  */
 export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
 
