@@ -141,6 +141,9 @@ impl fmt::Display for Object {
     }
 }
 
+/// An object of a file, and its bytes.
+type Parsed = (Object, Zeroizing<Vec<u8>>);
+
 /// Returns the label of an object's PEM form. The label has no hyphens, because many readers refuse
 /// them.
 fn label(kind: Kind, selection: Selection) -> String {
@@ -215,7 +218,7 @@ fn parse(
     wanted: &'static [Kind],
     selection: Option<Selection>,
     contents: Zeroizing<Vec<u8>>,
-) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+) -> Result<Parsed, Problem> {
     let raw = identify(contents.len());
     // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
     // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
@@ -253,7 +256,7 @@ fn first_that_fits(
     wanted: &'static [Kind],
     selection: Option<Selection>,
     text: &[u8],
-) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+) -> Result<Parsed, Problem> {
     let mut problems = Vec::new();
     for block in pem::blocks(text) {
         match parse_block(wanted, selection, &block, text.len())? {
@@ -296,7 +299,7 @@ fn parse_block(
     selection: Option<Selection>,
     block: &Block<'_>,
     length: usize,
-) -> Result<Result<(Object, Zeroizing<Vec<u8>>), Problem>, Problem> {
+) -> Result<Result<Parsed, Problem>, Problem> {
     let is_pkcs8 = |kind: &Kind| block.label() == pkcs8_label(*kind);
     if let Some(kind) = [Kind::PublicKey, Kind::PrivateKey].into_iter().find(is_pkcs8) {
         let parsed = block
@@ -357,7 +360,7 @@ fn decode_own(
 }
 
 /// Parses a key of PKCS#8 or SubjectPublicKeyInfo in DER. The error is that of a private key.
-fn parse_der(der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+fn parse_der(der: &[u8]) -> Result<Parsed, Problem> {
     match parse_key_file(Kind::PublicKey, der) {
         Err(Problem::Pkcs8(_)) => parse_key_file(Kind::PrivateKey, der),
         parsed => parsed,
@@ -365,7 +368,7 @@ fn parse_der(der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
 }
 
 /// Parses a key of this kind in DER. The key of another algorithm is [`Problem::Algorithm`].
-fn parse_key_file(kind: Kind, der: &[u8]) -> Result<(Object, Zeroizing<Vec<u8>>), Problem> {
+fn parse_key_file(kind: Kind, der: &[u8]) -> Result<Parsed, Problem> {
     let parsed = match kind {
         Kind::PrivateKey => key_file::decode_private(der),
         _ => key_file::decode_public(der),

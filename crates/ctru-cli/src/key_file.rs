@@ -49,7 +49,7 @@ pub(crate) fn encode_public(set: Set, key: &[u8]) -> Zeroizing<Vec<u8>> {
 /// # Errors
 /// [`Problem`] if it is not the private key of a parameter set.
 pub(crate) fn decode_private(der: &[u8]) -> Result<(Selection, Zeroizing<Vec<u8>>), Problem> {
-    let info = PrivateKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
+    let info = PrivateKeyInfoRef::try_from(der)?;
     let selection = selection(info.algorithm.oid)?;
     let seed = decode_seed(identifier(selection.set), der)?;
     Ok((selection, selection.tested(Expand { seed })??))
