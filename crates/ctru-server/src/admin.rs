@@ -1,18 +1,33 @@
 //! Metrics, probes and profiles over plain HTTP, on an address of their own.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use tokio::net::TcpListener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 
+use crate::connection::Newest;
 use crate::job::Shared;
 use crate::room::Memory;
 use crate::service::Service;
 use crate::stage::Stages;
+
+/// The most connections. When one more begins, the oldest is closed.
+pub(crate) const CONNECTIONS: usize = 64;
+/// How long a client may take for the head of its request.
+const HEAD: Duration = Duration::from_secs(5);
+/// How long answers may take when the server ends.
+const ENDING: Duration = Duration::from_millis(200);
 
 /// What the probes look at.
 #[derive(Clone, Debug)]
@@ -30,21 +45,60 @@ impl Admin {
         self.shared.metrics.set_message_bytes(self.memory.used());
     }
 
-    /// Answers until `over`, and then finishes the answers that are under way.
-    pub(crate) async fn run(
-        self,
-        listener: TcpListener,
-        over: impl Future<Output = ()> + Send + 'static,
-    ) {
+    /// Answers until `over`. The answers that are under way then may take a little longer.
+    pub(crate) async fn run(self, listener: TcpListener, over: impl Future<Output = ()> + Send) {
         let routes = Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(live))
             .route("/readyz", get(ready));
         #[cfg(feature = "profiles")]
         let routes = routes.route("/debug/pprof/profile", get(crate::profile::cpu));
-        let serve = axum::serve(listener, routes.with_state(self)).with_graceful_shutdown(over);
-        if let Err(error) = serve.await {
-            tracing::error!(%error, "the address for metrics and probes failed");
+        let service = TowerToHyperService::new(routes.with_state(self));
+        let newest = Newest::new(CONNECTIONS);
+        // When the sender is gone, connections end.
+        let (end, ends) = watch::channel(());
+        let mut answers = JoinSet::new();
+        let mut over = pin!(over);
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut over => break,
+                Some(_) = answers.join_next() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let answer = answer(stream, service.clone(), newest.begin(), ends.clone());
+                    answers.spawn(answer);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection for metrics was not accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        drop((listener, end));
+        while answers.join_next().await.is_some() {}
+    }
+}
+
+/// Answers one request of a connection, unless too many others begin meanwhile.
+async fn answer(
+    stream: TcpStream,
+    service: TowerToHyperService<Router>,
+    given_up: oneshot::Receiver<()>,
+    mut ends: watch::Receiver<()>,
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).keep_alive(false);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        // A client that goes away has no answer.
+        _ = connection.as_mut() => {}
+        _ = given_up => {}
+        _ = ends.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(ENDING, connection).await;
         }
     }
 }

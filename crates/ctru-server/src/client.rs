@@ -18,6 +18,7 @@ use crate::proto::{
     EncapsulateResponse, GenerateKeysRequest, GenerateKeysResponse, LoadKeysRequest,
     LoadKeysResponse, SealKeysRequest, SealKeysResponse, UnloadKeysRequest,
 };
+use crate::tls::{ClientTls, TlsError};
 
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -90,6 +91,14 @@ fn is_repeated(status: &Status) -> bool {
     status.code() == Code::DeadlineExceeded || is_retryable(status)
 }
 
+/// Gives up connections that do not open, or on which the server is silent.
+fn limited(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .connect_timeout(CONNECT)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE_ANSWER)
+}
+
 impl Client {
     /// Returns a client on a channel, which connects when it is first used and again when the
     /// connection is lost. Messages may have `max_message` bytes either way.
@@ -108,11 +117,18 @@ impl Client {
     /// # Errors
     /// If the address is not a URI.
     pub fn at(address: impl Into<String>, retries: Retries) -> Result<Self, Error> {
-        let channel = Endpoint::from_shared(address.into())?
-            .connect_timeout(CONNECT)
-            .http2_keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE_ANSWER)
-            .connect_lazy();
+        let channel = limited(Endpoint::from_shared(address.into())?).connect_lazy();
+        Ok(Self::new(channel, 4 << 20, retries))
+    }
+
+    /// Returns a client like [`at`](Self::at), of a server with TLS at an address such as
+    /// `https://kem.example:50051`.
+    ///
+    /// # Errors
+    /// [`TlsError`] if a file is refused, or if the address has no host.
+    pub fn with_tls(address: &str, tls: &ClientTls, retries: Retries) -> Result<Self, TlsError> {
+        let (endpoint, connector) = tls.endpoint(address)?;
+        let channel = limited(endpoint).connect_with_connector_lazy(connector);
         Ok(Self::new(channel, 4 << 20, retries))
     }
 

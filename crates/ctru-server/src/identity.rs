@@ -61,27 +61,56 @@ pub(crate) enum Share {
     Connection(u64),
 }
 
-/// The kind of subject alternative names that identify clients.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+/// The kind of subject alternative names that identify clients. A certificate has one name of this
+/// kind; names of other kinds are ignored.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum NameKind {
-    /// The first URI, such as a SPIFFE identifier; without one, the first DNS name
-    #[default]
-    Any,
-    /// The first URI
+    /// The URI, such as a SPIFFE identifier
     Uri,
-    /// The first DNS name
+    /// The DNS name
     Dns,
 }
 
+/// Returns whether a name is one that a client may have: without a wildcard, and with nothing that
+/// would be hidden in a log.
+fn is_clear(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'*')
+}
+
 impl Identity {
-    /// Returns the identity that a name of this kind gives.
-    pub(crate) fn uri(name: &str) -> Self {
-        Self(format!("uri:{name}"))
+    /// Returns the identity that a URI gives. Its scheme and its host are in lower case, because
+    /// the case does not distinguish them (RFC 3986, section 6.2.2.1).
+    pub(crate) fn of_uri(name: &str) -> Option<Self> {
+        let (scheme, rest) = name.split_once(':').filter(|_| is_clear(name))?;
+        let scheme = scheme.to_ascii_lowercase();
+        let Some(rest) = rest.strip_prefix("//") else {
+            return Some(Self(format!("uri:{scheme}:{rest}")));
+        };
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let (user, host) = authority.split_at(authority.rfind('@').map_or(0, |at| at + 1));
+        let host = host.to_ascii_lowercase();
+        Some(Self(format!("uri:{scheme}://{user}{host}{path}")))
     }
 
-    /// Returns the identity that a name of this kind gives.
+    /// Returns the identity that a DNS name gives. It is in lower case, because the case does not
+    /// distinguish such names (RFC 5280, section 7.2).
+    pub(crate) fn of_dns(name: &str) -> Option<Self> {
+        is_clear(name).then(|| Self(format!("dns:{}", name.to_ascii_lowercase())))
+    }
+
+    /// Returns the identity of a test.
+    #[cfg(test)]
     pub(crate) fn dns(name: &str) -> Self {
         Self(format!("dns:{name}"))
+    }
+
+    /// Reads `uri:NAME` or `dns:NAME`.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text.split_once(':')? {
+            ("uri", name) => Self::of_uri(name),
+            ("dns", name) => Self::of_dns(name),
+            _ => None,
+        }
     }
 
     /// Returns the text, such as `dns:frontend.example`.
@@ -114,5 +143,46 @@ impl Peer {
     /// Returns the client with its source.
     pub(crate) fn with_source(self, source: Source) -> Self {
         Self { source, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<String> {
+        Identity::read(text).map(|identity| identity.as_str().into())
+    }
+
+    #[test]
+    fn case_distinguishes_no_hosts() {
+        for (text, identity) in [
+            ("dns:Tenant.EXAMPLE", "dns:tenant.example"),
+            ("uri:SPIFFE://Trust.Example/Ns/A", "uri:spiffe://trust.example/Ns/A"),
+            ("uri:https://User@Host.EXAMPLE:80?Q#F", "uri:https://User@host.example:80?Q#F"),
+            ("uri:HTTPS://HOST", "uri:https://host"),
+            ("uri:URN:uuid:ABC", "uri:urn:uuid:ABC"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(identity));
+            assert_eq!(read(identity).as_deref(), Some(identity));
+        }
+    }
+
+    #[test]
+    fn unclear_names_are_refused() {
+        for text in [
+            "dns:*.example",
+            "dns:",
+            "dns:a b",
+            "dns:a\n",
+            "dns:\u{e4}.example",
+            "uri:spiffe://*/a",
+            "uri:no-scheme",
+            "uri:a://b/\u{7}",
+            "ip:127.0.0.1",
+            "a.example",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 }

@@ -200,13 +200,13 @@ fn read_all(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 
 /// Returns whether nobody but root and the user of the process can change what a file has.
 #[cfg(unix)]
-fn is_own(owner: u32, user: u32) -> bool {
+pub(crate) fn is_own(owner: u32, user: u32) -> bool {
     owner == user || owner == 0
 }
 
 /// Returns whether only the owner of a file and root can read it.
 #[cfg(unix)]
-fn is_private(mode: u32, owner: u32, group: u32) -> bool {
+pub(crate) fn is_private(mode: u32, owner: u32, group: u32) -> bool {
     // systemd hands a service its keys as a file of root with an access control list. In place of
     // the rights of the group, the mode shows the mask of the list.
     mode & 0o077 == 0 || (mode, owner, group) == (0o440, 0, 0)

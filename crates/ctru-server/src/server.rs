@@ -3,8 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -16,11 +16,13 @@ use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
-use crate::admin::Admin;
+use crate::admin::{self, Admin};
 use crate::call::Calls;
+use crate::connection::{Connections, HANDSHAKES, Newest, Refusals};
 use crate::decapsulations::Decapsulations;
+use crate::identity::Identity;
 use crate::job::Shared;
-use crate::listen::{Address, Connections, Handshakes, Listener, Tls};
+use crate::listen::{Address, Listener};
 use crate::metrics::Metrics;
 use crate::proto::DESCRIPTORS;
 use crate::proto::kem_server::{self, KemServer};
@@ -30,7 +32,7 @@ use crate::sealing::Sealer;
 use crate::sealing_keys::{SealingKeyError, SealingKeys};
 use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
 use crate::stage::{Stage, Stages};
-use crate::tls::{TlsError, TlsOptions};
+use crate::tls::{Tls, TlsError, TlsOptions};
 
 /// The names for which clients ask for the health: the server, and the service.
 const HEALTH_NAMES: [&str; 2] = ["", kem_server::SERVICE_NAME];
@@ -62,6 +64,8 @@ pub struct ServerOptions {
     pub tls: Option<TlsOptions>,
     /// Whether other machines may connect without TLS.
     pub insecure: bool,
+    /// Whether other machines may read metrics and probes, which have no access control.
+    pub insecure_admin: bool,
     /// Whether clients need no certificates with TLS.
     pub no_client_auth: bool,
     /// The file with the sealing keys.
@@ -74,6 +78,9 @@ pub struct ServerOptions {
     /// The most connections. A client with an identity holds at most as many as it leaves to
     /// others.
     pub max_connections: usize,
+    /// The longest life of a connection. A tenth of it is left to chance, and calls in progress
+    /// have 10 seconds more.
+    pub max_connection_age: Duration,
     /// The most calls in progress of one connection.
     pub max_calls_per_connection: u32,
     /// How long a request may take to arrive, from its head to its end. In a stream, how long the
@@ -92,11 +99,13 @@ impl Default for ServerOptions {
             admin: None,
             tls: None,
             insecure: false,
+            insecure_admin: false,
             no_client_auth: false,
             sealing_keys: None,
             max_decapsulations_per_key: None,
             max_key_age: None,
             max_connections: 1024,
+            max_connection_age: Duration::from_secs(3600),
             max_calls_per_connection: 256,
             receive_timeout: Duration::from_secs(30),
             max_memory: 2 << 30,
@@ -114,6 +123,26 @@ pub enum StartError {
          --tls-key, or allow it with --insecure"
     )]
     Insecure(Address),
+    /// Other machines could read metrics and probes.
+    #[error(
+        "{0} can be reached from other machines, and metrics and probes have no access control: \
+         allow it with --insecure-admin"
+    )]
+    InsecureAdmin(SocketAddr),
+    /// The process may not open enough files.
+    #[error(
+        "the process may open {limit} files (`ulimit -n`, LimitNOFILE), and --max-connections needs \
+         {needed}"
+    )]
+    Files {
+        /// The limit of the process, which it cannot raise itself.
+        limit: u64,
+        /// What the connections need.
+        needed: u64,
+    },
+    /// A client with a rate of its own cannot have this name.
+    #[error("`{0}` is no name of a client: it is dns:NAME or uri:NAME without wildcards")]
+    ClientName(String),
     /// Clients would need no certificate.
     #[error(
         "TLS without certificates of clients lets everybody in: give --client-ca, or allow it with \
@@ -188,10 +217,15 @@ impl ServerOptions {
                     return Err(StartError::Insecure(address.clone()));
                 }
             }
-            Some(tls) if tls.client_ca.is_none() && !self.no_client_auth => {
+            Some(tls) if tls.clients.is_none() && !self.no_client_auth => {
                 return Err(StartError::NoClientAuth);
             }
             _ => {}
+        }
+        if let Some(admin) = self.admin.filter(|admin| !admin.ip().is_loopback())
+            && !self.insecure_admin
+        {
+            return Err(StartError::InsecureAdmin(admin));
         }
         let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, threads, .. } =
             self.service;
@@ -217,8 +251,35 @@ impl ServerOptions {
                 return Err(StartError::Limit { option, least, most });
             }
         }
-        Ok(())
+        allow_files(self.max_connections)
     }
+}
+
+/// Lets the process open the files that connections need, the handshakes of others and the
+/// connections of metrics and probes included.
+///
+/// # Errors
+/// [`StartError::Files`] if the system's limit is too low.
+#[cfg(unix)]
+fn allow_files(connections: usize) -> Result<(), StartError> {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let needed = (connections + HANDSHAKES + admin::CONNECTIONS) as u64;
+    // A process that may not ask learns of the limit when it reaches it.
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return Ok(()) };
+    let refused = |limit| StartError::Files { limit, needed };
+    if hard < needed {
+        return Err(refused(hard));
+    }
+    if soft < needed {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(|_| refused(soft))?;
+    }
+    Ok(())
+}
+
+/// Does nothing: there is no such limit.
+#[cfg(not(unix))]
+fn allow_files(_: usize) -> Result<(), StartError> {
+    Ok(())
 }
 
 impl Server {
@@ -226,19 +287,23 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`] says what is wrong.
-    pub async fn start(options: ServerOptions, engines: LaneEngines) -> Result<Self, StartError> {
+    pub async fn start(
+        mut options: ServerOptions,
+        engines: LaneEngines,
+    ) -> Result<Self, StartError> {
         options.check()?;
+        let rates = std::mem::take(&mut options.service.client_rates);
+        for (name, rate) in rates {
+            let Some(identity) = Identity::read(&name) else {
+                return Err(StartError::ClientName(name));
+            };
+            options.service.client_rates.insert(identity.as_str().into(), rate);
+        }
         let sealing_keys = match &options.sealing_keys {
             Some(path) => SealingKeys::read(path)?,
             None => SealingKeys::default(),
         };
-        let tls = match &options.tls {
-            Some(options) => {
-                let config = RwLock::new(options.read()?);
-                Some(Arc::new(Tls { options: options.clone(), config }))
-            }
-            None => None,
-        };
+        let tls = options.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
         let decapsulations = Decapsulations::new(options.max_decapsulations_per_key);
         let sealer = Sealer::new(sealing_keys, options.max_key_age);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
@@ -278,11 +343,13 @@ impl Server {
                 stages: stages.clone(),
             },
             tls: tls.clone(),
-            handshakes: Handshakes::default(),
+            handshakes: Newest::new(HANDSHAKES),
             seats: Seats::new(options.max_connections),
             max_streams: options.max_calls_per_connection,
+            max_age: options.max_connection_age,
             next: Arc::new(AtomicU64::new(0)),
             stages: stages.clone(),
+            refusals: Refusals::default(),
             _open: open,
         };
         let admin = Admin {
@@ -363,20 +430,21 @@ impl Server {
         self.admin.as_ref().map(|admin| admin.address)
     }
 
-    /// Reads the certificates and the sealing keys again. If one of the files is wrong, everything
-    /// stays as it is.
+    /// Reads the certificates, the lists of revoked ones, and the sealing keys again. The
+    /// connections of clients that would be refused now end. If one of the files is wrong,
+    /// everything stays as it is.
     ///
     /// # Errors
     /// [`StartError`] says which file is wrong.
     pub fn reload(&self) -> Result<(), StartError> {
         let sealing_keys =
             self.options.sealing_keys.as_deref().map(SealingKeys::read).transpose()?;
-        let config = self.tls.as_ref().map(|tls| tls.options.read()).transpose()?;
+        let configured = self.tls.as_ref().map(|tls| tls.read()).transpose()?;
         if let Some(keys) = sealing_keys {
             self.shared.sealer.replace(keys);
         }
-        if let (Some(tls), Some(config)) = (&self.tls, config) {
-            *tls.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        if let (Some(tls), Some(configured)) = (&self.tls, configured) {
+            tls.replace(configured);
         }
         Ok(())
     }

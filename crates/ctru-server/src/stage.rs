@@ -33,6 +33,11 @@ impl Stages {
         *self.0.borrow() >= Stage::Stopping
     }
 
+    /// Returns whether the server accepts no more connections.
+    pub(crate) fn is_leaving(&self) -> bool {
+        *self.0.borrow() >= Stage::Leaving
+    }
+
     /// Waits until the server leaves, or is dropped.
     pub(crate) async fn left(&mut self) {
         let _ = self.0.wait_for(|stage| *stage >= Stage::Leaving).await;

@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod ages;
+mod authority;
 mod calls;
 mod common;
+mod ends;
 mod faults;
+mod files;
+mod lifetimes;
 mod limits;
 #[cfg(target_os = "linux")]
 mod overload;

@@ -383,6 +383,13 @@ fn wrong_options_are_refused() {
         (&["--listen", "127.0.0.1:0", "--tls-cert", "a"], 2, "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b"], 1, "--no-client-auth"),
         (&["--tls-cert", "a", "--tls-key", "b", "--no-client-auth"], 1, "TLS: "),
+        (&["--admin-listen", "0.0.0.0:0"], 1, "--insecure-admin"),
+        (
+            &["--tls-cert", "a", "--tls-key", "b", "--client-ca", "c"],
+            2,
+            "--client-name <CLIENT_NAME>",
+        ),
+        (&["--client-rate", "dns:*.example=10"], 1, "without wildcards"),
         (&["--client-rate", "frontend=10"], 2, "dns:"),
         (&["--max-queue-delay", "soon"], 2, "--max-queue-delay"),
         (&["--max-queue", "18446744073709551615"], 1, "--max-queue must be from"),
@@ -395,4 +402,75 @@ fn wrong_options_are_refused() {
         let told = fs::read_to_string(folder.path().join("log")).unwrap();
         assert!(told.contains(text), "{told}");
     }
+}
+
+/// A server that may not open enough files says so, and takes what it may have.
+#[test]
+fn too_few_files_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |limits: &str, connections: &str| {
+        let script =
+            format!("{limits}; exec \"$0\" serve --listen 127.0.0.1:0 --max-connections $1");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_ctru-server"), connections]);
+        Program(command.stderr(log(&folder)).stdin(Stdio::null()).spawn().unwrap())
+    };
+    assert_eq!(start("ulimit -n 400", "100").wait(), 1);
+    let told = fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(told.contains("may open 400 files") && told.contains("needs 420"), "{told}");
+    // A soft limit is raised.
+    let mut server = start("ulimit -S -n 400", "100");
+    let start = Instant::now();
+    while !fs::read_to_string(folder.path().join("log")).unwrap().contains("serving") {
+        assert!(start.elapsed() < Duration::from_secs(10), "the server does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+}
+
+/// Probes of the port and strangers do not fill the log, and clients that are refused are named.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_clients_are_named() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+    let authority = crate::authority::Authority::new();
+    let tls = authority.options();
+    let listen = format!("127.0.0.1:{port}");
+    let arguments = [
+        "--listen",
+        &listen,
+        "--tls-cert",
+        tls.certificate.to_str().unwrap(),
+        "--tls-key",
+        tls.key.to_str().unwrap(),
+        "--no-client-auth",
+    ];
+    let mut server = Program::start(&arguments, log(&folder));
+    let told = || fs::read_to_string(folder.path().join("log")).unwrap();
+    let start = Instant::now();
+    while !told().contains("serving") {
+        assert!(start.elapsed() < Duration::from_secs(10), "the server does not start");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let before = told();
+    for _ in 0..20 {
+        drop(tokio::net::TcpStream::connect(&listen).await.unwrap());
+        let mut stream = tokio::net::TcpStream::connect(&listen).await.unwrap();
+        stream.write_all(&[22, 3, 1]).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(told(), before);
+    let mut addresses = Vec::new();
+    for _ in 0..30 {
+        let mut stream = tokio::net::TcpStream::connect(&listen).await.unwrap();
+        addresses.push(stream.local_addr().unwrap().to_string());
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+    let told = told();
+    let named = addresses.iter().filter(|address| told.contains(*address)).count();
+    assert!((10..=12).contains(&named), "{named} of 30 in {told}");
 }

@@ -1,107 +1,22 @@
 //! Certificates of servers and clients, and the identity of clients.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
 use ctru_server::client::{Client, Retries};
-use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
     DecapsulateRequest, DescribeRequest, EncapsulateRequest, LoadKeysRequest, decapsulate_request,
     encapsulate_request, load_keys_request,
 };
 use ctru_server::{Address, NameKind, Server, ServerOptions, StartError, TlsOptions};
-use rcgen::{
-    BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType, string::Ia5String,
-};
-use tempfile::TempDir;
+use rcgen::SanType;
 use tonic::Code;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::Identity;
 
+use crate::authority::{Authority, cannot_connect, connect, dns, endpoint, uri};
 use crate::common::{TestEngine, decapsulate, encapsulate, engines, pair, scheme, start_fast};
-
-/// An authority, whose certificates lie in a folder.
-struct Authority {
-    folder: TempDir,
-    issuer: Issuer<'static, KeyPair>,
-    pem: String,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let key = KeyPair::generate().unwrap();
-        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let pem = parameters.self_signed(&key).unwrap().pem();
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("ca.pem"), &pem).unwrap();
-        Self { folder, issuer: Issuer::new(parameters, key), pem }
-    }
-
-    /// Returns a certificate with these names, and its key.
-    fn sign(&self, names: Vec<SanType>) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        parameters.subject_alt_names = names;
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Writes a certificate of the server.
-    fn write_server(&self) {
-        let name = SanType::DnsName(Ia5String::try_from("localhost").unwrap());
-        let (certificate, key) = self.sign(vec![name]);
-        fs::write(self.path("server.pem"), certificate).unwrap();
-        fs::write(self.path("server.key"), key).unwrap();
-    }
-
-    /// Returns the options of a server that asks for certificates.
-    fn options(&self) -> TlsOptions {
-        self.write_server();
-        TlsOptions {
-            certificate: self.path("server.pem"),
-            key: self.path("server.key"),
-            client_ca: Some(self.path("ca.pem")),
-            names: NameKind::Any,
-        }
-    }
-
-    /// Returns what a client without a certificate knows.
-    fn trust(&self) -> ClientTlsConfig {
-        let ca = Certificate::from_pem(&self.pem);
-        ClientTlsConfig::new().ca_certificate(ca).domain_name("localhost")
-    }
-
-    /// Returns the certificate of a client with a DNS name.
-    fn client(&self, name: &str) -> Identity {
-        let name = SanType::DnsName(Ia5String::try_from(name).unwrap());
-        let (certificate, key) = self.sign(vec![name]);
-        Identity::from_pem(certificate, key)
-    }
-}
-
-fn endpoint(server: &Server) -> Endpoint {
-    Endpoint::from_shared(format!("https://{}", server.addresses()[0])).unwrap()
-}
-
-async fn connect(server: &Server, tls: ClientTlsConfig) -> KemClient<Channel> {
-    let channel = endpoint(server).tls_config(tls).unwrap().connect().await.unwrap();
-    KemClient::new(channel)
-}
-
-/// Checks that a client with this configuration cannot call the server.
-async fn cannot_connect(server: &Server, tls: ClientTlsConfig) {
-    // With TLS 1.3, the client learns only after its handshake that its certificate is refused.
-    if let Ok(channel) = endpoint(server).tls_config(tls).unwrap().connect().await {
-        let answer = KemClient::new(channel).describe(DescribeRequest {}).await;
-        assert!(answer.is_err());
-    }
-}
+use crate::lifetimes::refused;
 
 /// Sealed and loaded keys belong to the client whose certificate has made them.
 #[tokio::test(flavor = "multi_thread")]
@@ -121,7 +36,8 @@ async fn keys_belong_to_clients() {
     assert_eq!(status.code(), Code::PermissionDenied, "{status}");
     // A server that has never seen the owner says the same.
     let stranger = Authority::new();
-    let tls = TlsOptions { client_ca: Some(authority.path("ca.pem")), ..stranger.options() };
+    let mut tls = stranger.options();
+    tls.clients.as_mut().unwrap().ca = authority.path("ca.pem");
     let keys = running.sealing_keys.path().to_owned();
     let elsewhere = start_fast(|options| {
         options.tls = Some(tls);
@@ -211,7 +127,7 @@ async fn certificates_are_replaced() {
     fs::write(authority.path("server.pem"), "nothing").unwrap();
     assert!(server.reload().is_err());
     assert!(connect(server, own()).await.describe(DescribeRequest {}).await.is_ok());
-    // Now the server trusts another authority. Open connections go on.
+    // Now the server trusts another authority. The connections of the other one's clients end.
     authority.write_server();
     let next = Authority::new();
     fs::write(authority.path("ca.pem"), &next.pem).unwrap();
@@ -219,7 +135,7 @@ async fn certificates_are_replaced() {
     cannot_connect(server, own()).await;
     let tls = authority.trust().identity(next.client("a.example"));
     assert!(connect(server, tls).await.describe(DescribeRequest {}).await.is_ok());
-    assert!(before.describe(DescribeRequest {}).await.is_ok());
+    refused(&mut before).await;
 }
 
 /// Servers that anybody could use are refused unless the options say so.
@@ -235,14 +151,91 @@ async fn unsafe_options_are_refused() {
         change(&mut options);
         Server::start(options, engines(TestEngine::new(Duration::ZERO))).await
     };
-    let with_tls = || Some(TlsOptions { client_ca: None, ..authority.options() });
+    let with_tls = || Some(TlsOptions { clients: None, ..authority.options() });
     assert!(matches!(start(|_| (), None).await, Err(StartError::Insecure(_))));
     assert!(start(|options| options.insecure = true, None).await.is_ok());
     assert!(matches!(start(|_| (), with_tls()).await, Err(StartError::NoClientAuth)));
     assert!(start(|options| options.no_client_auth = true, with_tls()).await.is_ok());
     assert!(start(|_| (), Some(authority.options())).await.is_ok());
+    let admin = async |insecure: bool| {
+        let options = ServerOptions {
+            listen: vec![Address::Tcp(([127, 0, 0, 1], 0).into())],
+            admin: Some(([0, 0, 0, 0], 0).into()),
+            insecure_admin: insecure,
+            ..ServerOptions::default()
+        };
+        Server::start(options, engines(TestEngine::new(Duration::ZERO))).await
+    };
+    assert!(matches!(admin(false).await, Err(StartError::InsecureAdmin(_))));
+    assert!(admin(true).await.is_ok());
     let small = start(|options| options.service.max_queue = 100, Some(authority.options())).await;
     assert!(matches!(small, Err(StartError::Limit { option: "--max-queue", .. })));
     let idle = start(|options| options.service.threads = 0, Some(authority.options())).await;
     assert!(matches!(idle, Err(StartError::Limit { option: "the threads of a lane", .. })));
+}
+
+/// The case of a name does not make another client of it, and names with wildcards, several names
+/// and names of another kind are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_clear() {
+    let authority = Authority::new();
+    let running = start_fast(|options| options.tls = Some(authority.options())).await;
+    let server = &running.server;
+    let of = |names| {
+        let (certificate, key) = authority.sign(names);
+        authority.trust().identity(Identity::from_pem(certificate, key))
+    };
+    let mut own = connect(server, of(vec![dns("Tenant.Example"), uri("a://b")])).await;
+    let mut again = connect(server, of(vec![dns("tenant.EXAMPLE")])).await;
+    let pair = pair(&mut own).await;
+    let sent = own.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    let received = again.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
+    assert_eq!(received.into_inner().shared_secrets, sent.shared_secrets);
+    for names in [
+        vec![dns("*.example")],
+        vec![dns("a.example"), dns("b.example")],
+        vec![uri("spiffe://a.example/b")],
+        vec![],
+    ] {
+        cannot_connect(server, of(names)).await;
+    }
+    let mut options = authority.options();
+    options.clients.as_mut().unwrap().names = NameKind::Uri;
+    let running = start_fast(|of| of.tls = Some(options)).await;
+    let server = &running.server;
+    let mut own = connect(server, of(vec![uri("SPIFFE://A.Example/b"), dns("c.example")])).await;
+    let mut again = connect(server, of(vec![uri("spiffe://a.example/b")])).await;
+    let mut other = connect(server, of(vec![uri("spiffe://a.example/B")])).await;
+    let pair = crate::common::pair(&mut own).await;
+    let sent = own.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    let request = decapsulate(&pair, sent.ciphertexts);
+    assert!(again.decapsulate(request.clone()).await.is_ok());
+    let status = other.decapsulate(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    for names in
+        [vec![uri("spiffe://*/b")], vec![uri("a://b"), uri("a://c")], vec![dns("a.example")]]
+    {
+        cannot_connect(server, of(names)).await;
+    }
+}
+
+/// A rate of a name that no client can have is refused, and the case of a name does not matter.
+#[tokio::test(flavor = "multi_thread")]
+async fn rates_have_clear_names() {
+    let authority = Authority::new();
+    let running = start_fast(|options| {
+        options.tls = Some(authority.options());
+        options.service.client_rates = [("dns:A.Example".to_owned(), 0)].into();
+    })
+    .await;
+    let tls = authority.trust().identity(authority.client("a.eXample"));
+    let mut own = connect(&running.server, tls).await;
+    let tls = authority.trust().identity(authority.client("b.example"));
+    let pair = pair(&mut connect(&running.server, tls).await).await;
+    let status = own.encapsulate(encapsulate(&pair, 1)).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    let mut options = ServerOptions { listen: Vec::new(), ..ServerOptions::default() };
+    options.service.client_rates = [("dns:*.example".to_owned(), 1)].into();
+    let started = Server::start(options, engines(TestEngine::new(Duration::ZERO))).await;
+    assert!(matches!(started, Err(StartError::ClientName(_))));
 }

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use ctru_server::{Address, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions};
+use ctru_server::{
+    Address, ClientCertificates, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions,
+};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
@@ -47,21 +49,33 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 
-    /// Certificate chain of the server, in PEM
+    /// Certificate chain of the server, in PEM, or its certificate in DER
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "TLS")]
     tls_cert: Option<PathBuf>,
-    /// Private key of the server, in PEM
+    /// Private key of the server, in PEM or DER; its mode is 0600
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "TLS")]
     tls_key: Option<PathBuf>,
     /// Authorities that sign the certificates of clients, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "TLS")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        requires = "client_name",
+        help_heading = "TLS"
+    )]
     client_ca: Option<PathBuf>,
-    /// The name in its certificate that identifies a client
-    #[arg(long, value_enum, default_value = "any", help_heading = "TLS")]
-    client_name: NameKind,
+    /// Lists of revoked certificates, of each authority in the chains of clients, in PEM or DER
+    #[arg(long, value_name = "FILE", requires = "client_ca", help_heading = "TLS")]
+    client_crl: Option<PathBuf>,
+    /// The kind of name in its certificate that identifies a client
+    #[arg(long, value_enum, requires = "client_ca", help_heading = "TLS")]
+    client_name: Option<NameKind>,
     /// Let other machines connect without TLS
     #[arg(long, help_heading = "TLS")]
     insecure: bool,
+    /// Let other machines read metrics and probes, which have no access control
+    #[arg(long, help_heading = "TLS")]
+    insecure_admin: bool,
     /// Let clients connect without certificates
     #[arg(long, help_heading = "TLS")]
     no_client_auth: bool,
@@ -141,6 +155,15 @@ pub(crate) struct Args {
     /// Most connections
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
     max_connections: usize,
+    /// Longest life of a connection; calls in progress then have 10 seconds more
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1h",
+        value_parser = humantime::parse_duration,
+        help_heading = "Load"
+    )]
+    max_connection_age: Duration,
     /// Most calls in progress of one connection
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Load")]
     max_calls_per_connection: u32,
@@ -228,8 +251,9 @@ impl Args {
             (Some(certificate), Some(key)) => Some(TlsOptions {
                 certificate: certificate.clone(),
                 key: key.clone(),
-                client_ca: self.client_ca.clone(),
-                names: self.client_name,
+                clients: self.client_ca.clone().zip(self.client_name).map(|(ca, names)| {
+                    ClientCertificates { ca, crl: self.client_crl.clone(), names }
+                }),
             }),
             _ => None,
         };
@@ -238,11 +262,13 @@ impl Args {
             admin: self.admin_listen,
             tls,
             insecure: self.insecure,
+            insecure_admin: self.insecure_admin,
             no_client_auth: self.no_client_auth,
             sealing_keys: self.sealing_key_file.clone(),
             max_decapsulations_per_key: self.max_decapsulations_per_key,
             max_key_age: self.max_key_age,
             max_connections: self.max_connections,
+            max_connection_age: self.max_connection_age,
             max_calls_per_connection: self.max_calls_per_connection,
             receive_timeout: self.receive_timeout,
             max_memory: self.max_memory,

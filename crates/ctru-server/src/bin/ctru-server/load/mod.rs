@@ -13,8 +13,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use ctru_server::ClientTls;
 use tokio::sync::{Semaphore, mpsc};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Channel, Endpoint};
 
 use crate::Result;
 pub(crate) use report::Measured;
@@ -114,21 +115,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 impl Args {
     async fn connect(&self) -> Result<Channel> {
         // The default windows of 64 KiB and frames of 16 KiB are too small for streams.
-        let mut endpoint = Endpoint::from_shared(self.connect.clone())?
-            .tcp_nodelay(true)
-            .initial_stream_window_size(4 << 20)
-            .initial_connection_window_size(16 << 20)
-            .max_frame_size(1 << 20);
-        if let Some(ca) = &self.ca {
-            let mut tls =
-                ClientTlsConfig::new().ca_certificate(Certificate::from_pem(std::fs::read(ca)?));
-            if let (Some(certificate), Some(key)) = (&self.cert, &self.key) {
-                let identity = Identity::from_pem(std::fs::read(certificate)?, std::fs::read(key)?);
-                tls = tls.identity(identity);
-            }
-            endpoint = endpoint.tls_config(tls)?;
-        }
-        Ok(endpoint.connect().await?)
+        let sized = |endpoint: Endpoint| {
+            endpoint
+                .tcp_nodelay(true)
+                .initial_stream_window_size(4 << 20)
+                .initial_connection_window_size(16 << 20)
+                .max_frame_size(1 << 20)
+        };
+        let Some(ca) = &self.ca else {
+            return Ok(sized(Endpoint::from_shared(self.connect.clone())?).connect().await?);
+        };
+        let identity = self.cert.clone().zip(self.key.clone());
+        let tls = ClientTls { ca: ca.clone(), identity, name: None };
+        let (endpoint, connector) = tls.endpoint(&self.connect)?;
+        Ok(sized(endpoint).connect_with_connector(connector).await?)
     }
 }
 

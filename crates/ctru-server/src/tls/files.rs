@@ -1,0 +1,267 @@
+//! The files of TLS: certificates, private keys, and lists of revoked certificates, in PEM or DER.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use base64ct::{Base64, Encoding};
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs1KeyDer,
+    PrivatePkcs8KeyDer, PrivateSec1KeyDer,
+};
+use rustls::sign::SigningKey;
+use thiserror::Error;
+use webpki::EndEntityCert;
+use zeroize::Zeroizing;
+
+use crate::sealing_keys::{is_own, is_private};
+
+/// The room for a file without a size, such as a pipe. If it has more, its beginning is not wiped.
+const ROOM: usize = 64 << 10;
+
+/// The reason why a file of TLS is refused.
+#[derive(Debug, Error)]
+pub enum TlsFileError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Read(#[from] io::Error),
+    /// Users other than the owner of the file and root have access to a private key.
+    #[error("the mode is {0:04o}, but only its owner may have access (`chmod 600`)")]
+    Mode(u32),
+    /// The file of a private key belongs to another user.
+    #[error("the file belongs to the user {0}, and not to the user of this process or to root")]
+    Owner(u32),
+    /// There is nothing in the file.
+    #[error("the file is empty")]
+    Empty,
+    /// The text has two bytes for each character.
+    #[error("the text is in UTF-16; save it as ASCII or UTF-8")]
+    Utf16,
+    /// A block of PEM has no end, or something in it is not Base64.
+    #[error("the block `{label}` is damaged: {reason}")]
+    Block {
+        /// The label of the block.
+        label: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A password protects the private key.
+    #[error(
+        "the private key is encrypted; the server needs it without a password (`openssl pkey`)"
+    )]
+    Encrypted,
+    /// The file has something else.
+    #[error("there is no {wanted}, but {found}")]
+    Missing {
+        /// What the file should have.
+        wanted: &'static str,
+        /// What it has.
+        found: String,
+    },
+    /// It is not clear which private key counts.
+    #[error("there are {0} private keys, and one is needed")]
+    Several(usize),
+    /// The private key is of another kind.
+    #[error(
+        "the private key is damaged or of a kind that is not known here; ECDSA on P-256 or P-384, \
+         Ed25519, and RSA of 2048 to 8192 bits are known"
+    )]
+    Kind,
+}
+
+/// The names of objects that begin with these bytes are those of standards: of a container, and of
+/// encryption with a password.
+const PKCS7: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x07";
+const PKCS5: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x05";
+const PKCS12: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x0c";
+
+/// Returns whether DER has a name of an object at its beginning.
+fn begins_with(der: &[u8], name: &[u8]) -> bool {
+    der[..der.len().min(32)].windows(name.len()).any(|bytes| bytes == name)
+}
+
+/// A part of a file: the label of its block of PEM, or none if the file is DER, and its bytes.
+struct Part {
+    label: Option<String>,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+/// Reads a file. The file of a private key is checked: only its owner may have access to it.
+fn read(path: &Path, is_key: bool) -> Result<Zeroizing<Vec<u8>>, TlsFileError> {
+    // The file is opened once, so that the file that is checked is the one that is read.
+    let mut file = File::open(path)?;
+    let found = file.metadata()?;
+    if found.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+    }
+    #[cfg(unix)]
+    if is_key {
+        use std::os::unix::fs::MetadataExt;
+        let mode = found.mode() & 0o7777;
+        if !is_private(mode, found.uid(), found.gid()) {
+            return Err(TlsFileError::Mode(mode));
+        }
+        if !is_own(found.uid(), nix::unistd::geteuid().as_raw()) {
+            return Err(TlsFileError::Owner(found.uid()));
+        }
+    }
+    // A buffer that grows would leave copies behind.
+    let room = usize::try_from(found.len()).unwrap_or(0).saturating_add(1).max(ROOM);
+    let mut content = Zeroizing::new(Vec::with_capacity(room));
+    file.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Returns the label of a line that begins or ends a block.
+fn label<'a>(line: &'a [u8], mark: &str) -> Option<&'a [u8]> {
+    line.strip_prefix(mark.as_bytes())?.strip_suffix(b"-----")
+}
+
+/// Divides a file into its parts. White space, text around the blocks and a mark of the order of
+/// bytes are allowed.
+fn parts(content: &[u8]) -> Result<Vec<Part>, TlsFileError> {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    if content.iter().all(u8::is_ascii_whitespace) {
+        return Err(TlsFileError::Empty);
+    }
+    if [&b"\xff\xfe"[..], b"\xfe\xff", b"-\0", b"\0-"].iter().any(|mark| content.starts_with(mark))
+    {
+        return Err(TlsFileError::Utf16);
+    }
+    // DER begins with the tag of a sequence, which text may also begin with.
+    let is_pem = content.windows(11).any(|bytes| bytes == b"-----BEGIN ");
+    if content[0] == 0x30 && !is_pem {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(content.len()));
+        bytes.extend_from_slice(content);
+        return Ok(vec![Part { label: None, bytes }]);
+    }
+    let mut parts = Vec::new();
+    // The label of the block that has begun, and its Base64.
+    let mut open: Option<(&[u8], Zeroizing<Vec<u8>>)> = None;
+    let text = |label: &[u8]| label.escape_ascii().to_string();
+    let damaged = |label, reason| TlsFileError::Block { label: text(label), reason };
+    for line in content.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
+        if let Some(next) = label(line, "-----BEGIN ") {
+            if let Some((label, _)) = open {
+                return Err(damaged(label, "another block begins before its end"));
+            }
+            open = Some((next, Zeroizing::new(Vec::with_capacity(content.len()))));
+        } else if let Some(end) = label(line, "-----END ") {
+            let Some((label, base64)) = open.take() else {
+                return Err(damaged(end, "it has no beginning"));
+            };
+            if label != end {
+                return Err(damaged(label, "its end has another label"));
+            }
+            let mut bytes = Zeroizing::new(vec![0; base64.len() / 4 * 3]);
+            let decoded = Base64::decode(&*base64, &mut bytes);
+            let length = decoded.map_err(|_| damaged(label, "it is not Base64"))?.len();
+            bytes.truncate(length);
+            parts.push(Part { label: Some(text(label)), bytes });
+        } else if let Some((_, base64)) = &mut open {
+            // OpenSSL's old form of encrypted keys, which begins with headers.
+            if line.starts_with(b"Proc-Type:") && line.ends_with(b"ENCRYPTED") {
+                return Err(TlsFileError::Encrypted);
+            }
+            base64.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));
+        }
+    }
+    match open {
+        Some((label, _)) => Err(damaged(label, "its end is missing")),
+        None => Ok(parts),
+    }
+}
+
+/// Returns the error that says what the file has in place of what it should have.
+fn missing(wanted: &'static str, parts: &[Part]) -> TlsFileError {
+    let labels: Vec<String> = parts
+        .iter()
+        .map(|part| match &part.label {
+            Some(label) => format!("`{label}`"),
+            None if is_certificate(&part.bytes) => "a certificate in DER".into(),
+            None if begins_with(&part.bytes, PKCS7) => "a container of PKCS #7 or #12".into(),
+            None => "something else in DER".into(),
+        })
+        .collect();
+    let nothing = || "neither a block of PEM nor DER".into();
+    let found = if labels.is_empty() { nothing() } else { labels.join(", ") };
+    TlsFileError::Missing { wanted, found }
+}
+
+fn is_certificate(der: &[u8]) -> bool {
+    EndEntityCert::try_from(&CertificateDer::from(der)).is_ok()
+}
+
+/// Reads the certificates of a file.
+///
+/// # Errors
+/// If the file cannot be read, or has none.
+pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
+    let parts = parts(&read(path, false)?)?;
+    let wanted = |part: &&Part| match part.label.as_deref() {
+        Some(label) => matches!(label, "CERTIFICATE" | "X509 CERTIFICATE"),
+        None => is_certificate(&part.bytes),
+    };
+    let found: Vec<_> =
+        parts.iter().filter(wanted).map(|part| CertificateDer::from(part.bytes.to_vec())).collect();
+    if found.is_empty() { Err(missing("certificate", &parts)) } else { Ok(found) }
+}
+
+/// Reads the lists of revoked certificates of a file.
+///
+/// # Errors
+/// If the file cannot be read, or has none.
+pub(super) fn revocation_lists(
+    path: &Path,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsFileError> {
+    let parts = parts(&read(path, false)?)?;
+    // A list in DER is checked when it is used.
+    let wanted = |part: &&Part| match part.label.as_deref() {
+        Some(label) => label == "X509 CRL",
+        None => !is_certificate(&part.bytes),
+    };
+    let found: Vec<_> = parts
+        .iter()
+        .filter(wanted)
+        .map(|part| CertificateRevocationListDer::from(part.bytes.to_vec()))
+        .collect();
+    let wanted = "list of revoked certificates";
+    if found.is_empty() { Err(missing(wanted, &parts)) } else { Ok(found) }
+}
+
+/// Reads the private key of a file, and wipes what it has read. rustls keeps the key as long as it
+/// is in use.
+///
+/// # Errors
+/// If the file cannot be read, if others than its owner have access to it, or if it has not exactly
+/// one key, without a password and of a known kind.
+pub(super) fn key(path: &Path) -> Result<Arc<dyn SigningKey>, TlsFileError> {
+    let parts = parts(&read(path, true)?)?;
+    let is_encrypted = |part: &Part| match part.label.as_deref() {
+        Some(label) => label == "ENCRYPTED PRIVATE KEY",
+        None => [PKCS5, PKCS12].iter().any(|name| begins_with(&part.bytes, name)),
+    };
+    let keys: Vec<PrivateKeyDer<'_>> = parts
+        .iter()
+        .filter_map(|part| {
+            let bytes = part.bytes.as_slice();
+            match part.label.as_deref() {
+                Some("PRIVATE KEY") => Some(PrivatePkcs8KeyDer::from(bytes).into()),
+                Some("RSA PRIVATE KEY") => Some(PrivatePkcs1KeyDer::from(bytes).into()),
+                Some("EC PRIVATE KEY") => Some(PrivateSec1KeyDer::from(bytes).into()),
+                Some(_) => None,
+                None if begins_with(bytes, PKCS7) => None,
+                None => PrivateKeyDer::try_from(bytes).ok(),
+            }
+        })
+        .collect();
+    match keys.as_slice() {
+        [key] => {
+            rustls::crypto::ring::sign::any_supported_type(key).map_err(|_| TlsFileError::Kind)
+        }
+        [] if parts.iter().any(is_encrypted) => Err(TlsFileError::Encrypted),
+        [] => Err(missing("private key", &parts)),
+        keys => Err(TlsFileError::Several(keys.len())),
+    }
+}

@@ -1,0 +1,186 @@
+//! The end of a server, and the connections that must not hold it up.
+
+use std::time::{Duration, Instant};
+
+use ctru_server::Address;
+use ctru_server::client::{Client, Retries};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::authority::Authority;
+use crate::common::{Running, TestEngine, encapsulate, pair, start, start_fast};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// An empty frame of settings.
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+/// Ends a server, which must have no call and so ends at once.
+async fn ends_at_once(running: Running, what: &str) {
+    let start = Instant::now();
+    assert!(running.server.stop(Duration::ZERO, Duration::from_secs(30)).await, "{what}");
+    assert!(start.elapsed() < Duration::from_secs(2), "{what}: {:?}", start.elapsed());
+}
+
+/// Connections without a call do not hold up the end, whatever their clients have sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_without_calls_hold_up_nothing() {
+    let settings = [PREFACE, SETTINGS].concat();
+    for (what, sent) in [
+        ("nothing", &b""[..]),
+        ("half a preface", &PREFACE[..12]),
+        ("all but a byte of the preface", &PREFACE[..23]),
+        ("a preface", PREFACE),
+        ("a preface and half a frame", &settings[..28]),
+        ("a preface and settings", &settings),
+    ] {
+        let running = start_fast(|_| ()).await;
+        let address = running.server.addresses()[0].to_string();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(sent).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        ends_at_once(running, what).await;
+    }
+}
+
+/// The same with TLS: before, within and after the handshake.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_with_tls_hold_up_nothing() {
+    let authority = Authority::new();
+    for (what, sent) in [("nothing", &b""[..]), ("a part of a hello", &[22, 3, 1, 1, 0, 1])] {
+        let running = start_fast(|options| options.tls = Some(authority.options())).await;
+        let address = running.server.addresses()[0].to_string();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(sent).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        ends_at_once(running, what).await;
+    }
+    for (what, sent) in [("nothing", &b""[..]), ("half", &PREFACE[..12]), ("a preface", PREFACE)] {
+        let running = start_fast(|options| {
+            let mut tls = authority.options();
+            tls.clients = None;
+            options.no_client_auth = true;
+            options.tls = Some(tls);
+        })
+        .await;
+        let address = running.server.addresses()[0].to_string();
+        let mut roots = rustls::RootCertStore::empty();
+        let mut pem = authority.pem.as_bytes();
+        roots.add(rustls::pki_types::pem::PemObject::from_pem_reader(&mut pem).unwrap()).unwrap();
+        let provider = std::sync::Arc::new(ctru_rustls::ring::standard_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
+        let stream = TcpStream::connect(address).await.unwrap();
+        let mut stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
+        stream.write_all(sent).await.unwrap();
+        stream.flush().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        ends_at_once(running, what).await;
+    }
+}
+
+/// A client that has had an answer and is silent since, also for pings, holds up nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_stops_holds_up_nothing() {
+    let running = start_fast(|_| ()).await;
+    let address = running.server.addresses()[0].to_string();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // `GET /` without a body, by the static table of HPACK: there is no such method.
+    let request = [PREFACE, SETTINGS, &[0, 0, 3, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84]].concat();
+    stream.write_all(&request).await.unwrap();
+    // The last frame of the answer has the flag of the end.
+    let mut received = Vec::new();
+    while !received.windows(4).any(|bytes| bytes[0] == 1 && bytes[1] & 1 == 1) {
+        let mut buffer = [0; 1024];
+        let count = stream.read(&mut buffer).await.unwrap();
+        assert_ne!(count, 0);
+        received.extend_from_slice(&buffer[..count]);
+    }
+    ends_at_once(running, "a client that has stopped").await;
+}
+
+/// A call in progress is finished, and holds up the end no longer than it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_in_progress_are_finished() {
+    let running = start(TestEngine::new(Duration::from_millis(700)), |_| ()).await;
+    let mut client = running.calls().await;
+    let pair = pair(&mut client).await;
+    let call = tokio::spawn(async move { client.encapsulate(encapsulate(&pair, 1)).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let start = Instant::now();
+    assert!(running.server.stop(Duration::ZERO, Duration::from_secs(30)).await);
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(call.await.unwrap().is_ok());
+}
+
+/// A connection to the address of metrics that asks for nothing holds up nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_probes_hold_up_nothing() {
+    let running = start_fast(|_| ()).await;
+    let address = running.server.admin_address().unwrap();
+    let mut streams = Vec::new();
+    for sent in ["", "GET /livez HTTP/1.1\r\nHost"] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        streams.push(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    ends_at_once(running, "a probe").await;
+}
+
+/// Of the connections for metrics, only the newest stay, each answers once, and a head that does
+/// not end is given up.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_for_metrics_are_limited() {
+    let running = start_fast(|_| ()).await;
+    let address = running.server.admin_address().unwrap();
+    let mut silent = Vec::new();
+    for _ in 0..80 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /livez HTTP/1.1\r\nHost: a").await.unwrap();
+        silent.push(stream);
+    }
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok\n"), "{answer}");
+    assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
+    // The oldest has been closed at once, and the newest is closed in time.
+    let start = Instant::now();
+    for (limit, mut stream) in [(2, silent.remove(0)), (8, silent.pop().unwrap())] {
+        let mut rest = Vec::new();
+        let read = stream.read_to_end(&mut rest);
+        let _ = tokio::time::timeout(Duration::from_secs(limit), read).await.unwrap();
+    }
+    assert!(start.elapsed() > Duration::from_secs(3));
+}
+
+/// A server removes the socket that it has made, and not that of a server which has replaced it.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_remove_their_own_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, next) = (folder.path().join("socket"), folder.path().join("next"));
+    let at = async |path: &std::path::Path| {
+        let listen = vec![Address::Unix(path.into())];
+        start_fast(|options| options.listen = listen).await.server
+    };
+    let (first, second) = (at(&path).await, at(&next).await);
+    std::fs::rename(&next, &path).unwrap();
+    assert!(first.stop(Duration::ZERO, Duration::from_secs(5)).await);
+    assert!(path.exists());
+    let client = Client::at(format!("unix:{}", path.display()), Retries::default()).unwrap();
+    assert!(client.describe().await.is_ok());
+    drop(client);
+    assert!(second.stop(Duration::ZERO, Duration::from_secs(5)).await);
+    // The second one's socket has another name now.
+    assert!(path.exists());
+    let third = at(&path).await;
+    assert!(third.stop(Duration::ZERO, Duration::from_secs(5)).await);
+    assert!(!path.exists());
+}
