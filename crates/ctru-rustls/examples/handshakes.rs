@@ -6,8 +6,8 @@
 //! of each group follows the other, and the program reports the median of the times of each side:
 //! what the machine does besides slows all groups.
 //!
-//! With the feature `aws-lc-rs`, its X25519MLKEM768 is measured, too. The program then uses aws-lc-rs
-//! for all groups; otherwise it uses ring.
+//! With the feature `aws-lc-rs`, its X25519MLKEM768 is measured, too. The program then uses that
+//! library for all groups; otherwise it uses ring.
 
 use std::env;
 use std::error::Error;

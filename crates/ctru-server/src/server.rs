@@ -131,8 +131,8 @@ pub enum StartError {
     InsecureAdmin(SocketAddr),
     /// The process may not open enough files.
     #[error(
-        "the process may open {limit} files (`ulimit -n`, LimitNOFILE), and --max-connections needs \
-         {needed}"
+        "the process may open {limit} files (`ulimit -n`, LimitNOFILE), and --max-connections \
+         needs {needed}"
     )]
     Files {
         /// The limit of the process, which it cannot raise itself.
