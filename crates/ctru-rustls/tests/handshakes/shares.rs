@@ -161,7 +161,7 @@ fn clients_refuse() {
 /// Writes `value` as coefficient `index` of a public key of ML-KEM: 12 bits, the lowest first.
 fn set_coefficient(share: &mut [u8], index: usize, value: u16) {
     let pair = &mut share[index / 2 * 3..][..3];
-    if index % 2 == 0 {
+    if index.is_multiple_of(2) {
         pair[0] = value as u8;
         pair[1] = pair[1] & 0xf0 | (value >> 8) as u8;
     } else {
