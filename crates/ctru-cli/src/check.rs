@@ -5,8 +5,10 @@ use std::io::Write;
 use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet};
 
 use crate::error::Error;
-use crate::files::{self, PathOrStdio};
-use crate::format::{self, Kind, Problem};
+use crate::files;
+use crate::format;
+use crate::names::{self, PathOrStdio};
+use crate::problem::{Kind, Problem};
 use crate::selection::{Selection, Visitor};
 
 /// Check public and private keys
@@ -38,7 +40,7 @@ struct Valid<'a> {
 /// [`Error::SameInput`] if several files are standard input, [`Error::Report`] if standard output
 /// fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
-    files::check_inputs(&args.files)?;
+    names::check_inputs(&args.files)?;
     let mut valid = Vec::new();
     let mut all_right = true;
     let mut wrong = |error: Error| {
@@ -68,7 +70,7 @@ fn pairs<'a>(keys: &'a [Valid<'a>]) -> impl Iterator<Item = (&'a Valid<'a>, &'a 
     let private = keys.iter().filter(|key| key.kind == Kind::PrivateKey);
     private.flat_map(move |private| {
         let name = match private.file {
-            PathOrStdio::Path(path) => Some(PathOrStdio::Path(files::public_name(path))),
+            PathOrStdio::Path(path) => Some(PathOrStdio::Path(names::public_name(path))),
             PathOrStdio::Stdio => None,
         };
         let public = keys.iter().filter(|key| key.kind == Kind::PublicKey);

@@ -4,8 +4,10 @@ use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, PathOrStdio};
-use crate::format::{self, Kind};
+use crate::files::{self, Output};
+use crate::format;
+use crate::names::{self, PathOrStdio};
+use crate::problem::Kind;
 use crate::selection::Visitor;
 
 /// Recover the shared secret of a ciphertext
@@ -37,7 +39,7 @@ pub(crate) struct Args {
 /// [`Error`]. Then no file was written or replaced, except for those that [`Error::AfterWriting`]
 /// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    files::check_inputs([&args.key, &args.ciphertext])?;
+    names::check_inputs([&args.key, &args.ciphertext])?;
     const WANTED: &[Kind] = &[Kind::PrivateKey];
     let (_, selection, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;

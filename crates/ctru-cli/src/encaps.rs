@@ -5,8 +5,10 @@ use ctru_kem::{EncapsulationKey, ParameterSet};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, PathOrStdio};
-use crate::format::{self, Kind};
+use crate::files::{self, Output};
+use crate::format;
+use crate::names::PathOrStdio;
+use crate::problem::Kind;
 use crate::selection::Visitor;
 
 /// Make a shared secret and the ciphertext that carries it

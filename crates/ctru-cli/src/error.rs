@@ -9,7 +9,7 @@ use ctru_kem::engine::RuntimeError;
 use ctru_math::backend::Unavailable;
 use thiserror::Error;
 
-use crate::format::Problem;
+use crate::problem::Problem;
 
 /// The reason why a command failed.
 #[derive(Debug, Error)]

@@ -21,7 +21,6 @@
 //! can have this effect.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 #[cfg(unix)]
@@ -30,7 +29,9 @@ use std::os::fd::AsFd as AsStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 #[cfg(windows)]
 use std::os::windows::io::AsHandle as AsStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(not(unix))]
+use std::path::PathBuf;
 
 #[cfg(unix)]
 use nix::sys::signal::{SigSet, SigmaskHow};
@@ -38,9 +39,10 @@ use tempfile::{NamedTempFile, TempPath};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::format::{Kind, Problem};
 #[cfg(unix)]
 use crate::lock::Lock;
+use crate::names::{PathOrStdio, directory, display};
+use crate::problem::{Kind, Problem};
 use crate::sink::Sink;
 
 /// The largest number of bytes of a file. All objects are shorter in all forms, even with text
@@ -49,51 +51,6 @@ const LONGEST_FILE: usize = 64 * 1024;
 
 /// The prefix of temporary files. If a crash leaves such a file, its name shows the program.
 const TEMPORARY_PREFIX: &str = ".ctru-";
-
-/// An input or output on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PathOrStdio {
-    /// Standard input or output, written as `-`.
-    Stdio,
-    /// A file.
-    Path(PathBuf),
-}
-
-impl From<OsString> for PathOrStdio {
-    fn from(name: OsString) -> Self {
-        if name == "-" { Self::Stdio } else { Self::Path(name.into()) }
-    }
-}
-
-impl fmt::Display for PathOrStdio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stdio => f.write_str("-"),
-            Self::Path(path) => f.write_str(&display(path)),
-        }
-    }
-}
-
-/// Returns the name of the public key that belongs to a private key: `.pub` is appended.
-pub(crate) fn public_name(private: &Path) -> PathBuf {
-    let mut name = private.to_owned().into_os_string();
-    name.push(".pub");
-    name.into()
-}
-
-/// Checks that at most one input is standard input, which can be read only once.
-///
-/// # Errors
-/// [`Error::SameInput`].
-pub(crate) fn check_inputs<'a>(
-    inputs: impl IntoIterator<Item = &'a PathOrStdio>,
-) -> Result<(), Error> {
-    let inputs = inputs.into_iter();
-    match inputs.filter(|&input| *input == PathOrStdio::Stdio).count() {
-        0 | 1 => Ok(()),
-        _ => Err(Error::SameInput),
-    }
-}
 
 /// Reads a file and calls `parse` with its contents. `wanted` lists the kinds of objects that the
 /// caller accepts. The error for a file that is too long names them.
@@ -518,15 +475,6 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done.map_err(|source| Error::Write { file: display(folder), source }),
     }
-}
-
-pub(crate) fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Returns the name of a file for a message.
-pub(crate) fn display(path: &Path) -> String {
-    ctru_program::visible(path)
 }
 
 #[cfg(test)]

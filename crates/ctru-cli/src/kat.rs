@@ -17,8 +17,8 @@ use zeroize::Zeroizing;
 
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::files::{self, PathOrStdio};
 use crate::lines;
+use crate::names::{self, PathOrStdio};
 use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
@@ -77,7 +77,7 @@ struct Failure {
 /// [`Error`] if several files are standard input, or if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let Action::Check { engine, files } = &args.action;
-    files::check_inputs(files)?;
+    names::check_inputs(files)?;
     with_engine!(engine, |factory| check_files(files, factory, out))
 }
 

@@ -10,7 +10,7 @@ use ctru_kem::pkcs8::{self, ObjectIdentifier, PrivateKeyInfoRef};
 use ctru_kem::{InvalidSeed, KeyPairSeed, ParameterSet};
 use zeroize::Zeroizing;
 
-use crate::format::Problem;
+use crate::problem::Problem;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 
 fn identifier(set: Set) -> ObjectIdentifier {

@@ -5,10 +5,12 @@ use ctru_kem::{KeyPairSeed, ParameterSet, SEED_BYTES};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, PathOrStdio};
-use crate::format::{self, Kind};
+use crate::files::{self, Output};
+use crate::format;
 use crate::info;
 use crate::key_file;
+use crate::names::{self, PathOrStdio};
+use crate::problem::Kind;
 use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::sink;
 
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         PathOrStdio::Path(path) if !sink::is_stream(path) => path,
         _ => return Err(Error::KeyPairToStream),
     };
-    let public_file = PathOrStdio::Path(files::public_name(path));
+    let public_file = PathOrStdio::Path(names::public_name(path));
 
     let selection = Selection { set: args.set, encoding: args.encoding };
     if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::mem;
 
 use crate::error::Error;
-use crate::files::PathOrStdio;
+use crate::names::PathOrStdio;
 
 /// The largest number of bytes of a line. The longest records are known answers of CTRU-Prime-1277,
 /// with less than 20 KiB. Without a limit, a file such as `/dev/zero` would fill the memory.

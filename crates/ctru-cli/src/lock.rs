@@ -15,7 +15,7 @@ use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::{Uid, User};
 
 use crate::error::Error;
-use crate::files::display;
+use crate::names::display;
 
 /// The name of the file that is locked. A folder itself can be locked, too, but everybody who may
 /// read it could do so.

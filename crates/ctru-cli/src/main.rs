@@ -37,6 +37,8 @@ mod keygen;
 mod lines;
 #[cfg(unix)]
 mod lock;
+mod names;
+mod problem;
 mod report;
 mod selection;
 mod selftest;

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::files::{PathOrStdio, directory, display};
+use crate::names::{PathOrStdio, directory, display};
 
 /// The number of standard output.
 const STDOUT: u32 = 1;

@@ -13,8 +13,9 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::files::{self, Output, PathOrStdio};
+use crate::files::{self, Output};
 use crate::lines::{self, Lines};
+use crate::names::{self, PathOrStdio};
 
 /// Draw measurements as figures in one HTML file
 ///
@@ -53,7 +54,7 @@ const PUBLISHED: &str = include_str!("published.jsonl");
 /// [`Error`] if several files are standard input, or if a file cannot be read, is not a file of
 /// measurements, or cannot be written.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    files::check_inputs(&args.records)?;
+    names::check_inputs(&args.records)?;
     let mut sources = Vec::new();
     for file in &args.records {
         let name = file.to_string();
@@ -126,7 +127,7 @@ fn write(args: &Args, page: String) -> Result<(), Error> {
         Ok(()) => true,
         Err(_) if args.out.is_dir() => false,
         Err(source) => {
-            return Err(Error::Write { file: files::display(&args.out), source });
+            return Err(Error::Write { file: names::display(&args.out), source });
         }
     };
     let to = PathOrStdio::Path(args.out.join("report.html"));
