@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Waits until a process may have no core dump. Fails if it has not forbidden them after 10 seconds,
-/// or if this process may have none either, so that the child proves nothing.
+/// Waits until a process may have no core dump. Fails if it has not forbidden them after 10
+/// seconds, or if this process may have none either, so that the child proves nothing.
 ///
 /// Call it for a process that waits for something, on Linux.
 pub fn has_no_core_dumps(process: u32) {

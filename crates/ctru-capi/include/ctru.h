@@ -483,8 +483,8 @@ int ctru_prime_1277_x25519_encaps_derand(uint8_t *ct,
 int ctru_prime_1277_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-653 that `seed`
-// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
-// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+// PKCS#8 files. The same bytes give an unrelated key pair for another set.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -492,8 +492,8 @@ int ctru_prime_1277_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t 
 int ctru_prime_653_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
 
 // Generates the key pair of CTRU-Prime-761 that `seed`
-// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
-// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+// PKCS#8 files. The same bytes give an unrelated key pair for another set.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -501,8 +501,8 @@ int ctru_prime_653_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *se
 int ctru_prime_761_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
 
 // Generates the key pair of CTRU-Prime-1277 that `seed`
-// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
-// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+// PKCS#8 files. The same bytes give an unrelated key pair for another set.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the

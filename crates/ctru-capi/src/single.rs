@@ -220,8 +220,8 @@ macro_rules! set {
 macro_rules! from_seed {
     ($set:ty, $name:literal, $stack:literal, $keypair_from_seed:ident) => {
         #[doc = concat!(" Generates the key pair of ", $name, " that `seed`")]
-        /// determines: 32 secret, uniform bytes, the short form in which a secret key can be stored,
-        /// and that of PKCS#8 files. The same bytes give an unrelated key pair for another set.
+        /// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+        /// PKCS#8 files. The same bytes give an unrelated key pair for another set.
         ///
         /// # Safety
         /// Pointers that are not null point to as many writable bytes as each key has, and to the

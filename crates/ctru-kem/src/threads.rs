@@ -8,15 +8,16 @@ pub(crate) use rayon::{ThreadPool, prelude};
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
 pub(crate) use one_thread::{ThreadPool, prelude};
 
-/// More threads than the cores of any machine. To start tens of thousands takes seconds and all that
-/// the system has.
+/// More threads than the cores of any machine. To start tens of thousands takes seconds and all
+/// that the system has.
 pub(crate) const MOST: usize = 4096;
 
 /// Starts `threads` threads. If `threads` is 0, starts as many as `RAYON_NUM_THREADS` says, or one
 /// per core.
 ///
 /// # Errors
-/// A reason if these are more than [`MOST`], and the reason of the system if it does not start them.
+/// A reason if these are more than [`MOST`], and the reason of the system if it does not start
+/// them.
 #[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
 pub(crate) fn start(threads: usize) -> Result<ThreadPool, String> {
     let wanted = match threads {

@@ -25,7 +25,8 @@ classes! {
         }
     }
 
-    /// A private key of CTRU-Prime with X25519, with its public key. It cannot be copied or pickled.
+    /// A private key of CTRU-Prime with X25519, with its public key. It cannot be copied or
+    /// pickled.
     class HybridPrivateKey() {
         /// Generates a key with the system's randomness.
         #[staticmethod]
