@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::Table;
 use ctru_measure::{Record, table};
 
-use super::measure::{BALL_ALL, BALL_WORST, KEYS, LARGEST, MEAN_OF_KEYS, MESSAGES, NORMAL, UNION};
+use super::measure::{BALL_ALL, BALL_WORST, LARGEST, MEAN_OF_KEYS, MESSAGES, NORMAL, UNION};
 use crate::error::Error;
 use crate::records::{Records, distinct, figure, kind};
 
@@ -192,6 +192,7 @@ fn section(title: &str, table: &Table, out: &mut dyn Write) -> Result<(), Error>
 
 #[cfg(test)]
 mod tests {
+    use super::super::measure::KEYS;
     use super::*;
 
     fn rank(op: &str, rarity: f64, mean: f64) -> Record {
