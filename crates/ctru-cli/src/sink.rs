@@ -44,6 +44,9 @@ impl Sink {
     /// without `force`, [`Error::Report`] if standard output is closed, [`Error::Write`] if another
     /// stream is closed or if the system does not tell where the path leads.
     pub(crate) fn of(to: &PathOrStdio, force: bool) -> Result<Self, Error> {
+        // Other systems have no files for such devices.
+        #[cfg(not(unix))]
+        let _ = force;
         let PathOrStdio::Path(path) = to else { return open(STDOUT).map_err(Error::Report) };
         let failed = |source| Error::Write { file: display(path), source };
         match end(path).map_err(failed)? {

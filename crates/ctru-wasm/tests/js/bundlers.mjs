@@ -23,7 +23,9 @@ const BUNDLERS = {
   parcel: (to) => program("parcel", "build", "index.html", "--dist-dir", to, "--no-cache"),
   async webpack(to) {
     const output = { path: resolve(to) };
-    const compiler = require("webpack")({ mode: "production", entry: "./main.js", output });
+    // Without its advice on files of more than 250,000 bytes, which the modules may exceed.
+    const options = { mode: "production", entry: "./main.js", output, performance: false };
+    const compiler = require("webpack")(options);
     const stats = await promisify(compiler.run.bind(compiler))();
     if (stats.hasErrors() || stats.hasWarnings()) throw new Error(stats.toString());
     await page(to);
