@@ -10,8 +10,8 @@ use crate::{Error, IoContext, Result, process, workspace};
 
 /// Builds target/gpu-bundle, which tests and measures a GPU on a machine without Rust
 ///
-/// The folder holds the programs ctru and ctru-bench, the tests that need a GPU, and run.sh, which
-/// runs them. Copy target/gpu-bundle, tests/vectors and bench/cuda to the same places of a folder
+/// The folder holds the programs ctru and ctru-research, the tests that need a GPU, and run.sh, which
+/// runs them. Copy target/gpu-bundle, tests/vectors and research/bench/cuda to the same places of a folder
 /// on the other machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and records into
 /// FOLDER.
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
     fs::create_dir_all(&bundle).at("create", &bundle)?;
 
     let program = ["build", "--release", "-p", "ctru-cli"];
-    let research = ["build", "--release", "-p", "ctru-bench"];
+    let research = ["build", "--release", "-p", "ctru-research"];
     let runtime =
         ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
     let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];

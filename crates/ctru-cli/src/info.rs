@@ -19,7 +19,7 @@ pub(crate) struct Args {}
 struct FailureRate {
     /// The claim of the founding paper.
     claimed: i32,
-    /// The mean over keys and messages, from `ctru-bench failures`.
+    /// The mean over keys and messages, from `ctru-research failures`.
     mean: i32,
     /// The rate of the middle one of random keys, from the same program.
     median: i32,

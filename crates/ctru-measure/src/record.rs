@@ -94,11 +94,11 @@ pub const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Decaps, KeyUse::Resident),
 ];
 
-/// One measurement: one line of `ctru bench --json` and of a `.jsonl` file under `docs/benchmarks`.
+/// One measurement: one line of `ctru bench --json` and of a `.jsonl` file under `research/records`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Record {
     /// The kind of measurement: "single" for the methods of the key types, "batch" for an engine.
-    /// `docs/benchmarks/README.md` lists the other values.
+    /// `research/records/README.md` lists the other values.
     pub bench: String,
     /// The name of the engine, or of the library that is compared.
     pub engine: String,

@@ -70,28 +70,28 @@ if [[ $what == sanitizer || $what == all ]]; then
     done
 fi
 if [[ $what == bench || $what == all ]]; then
-    "$bundle/ctru-bench" kernels --json "$out/kernels.jsonl" > "$out/kernels.txt" \
+    "$bundle/ctru-research" kernels --json "$out/kernels.jsonl" > "$out/kernels.txt" \
         && wc -l "$out/kernels.jsonl"
     "$bundle/ctru" bench --engine gpu --batch 1048576 --seconds 2 --json > "$out/engine.jsonl"
     wc -l "$out/engine.jsonl"
     if command -v nvcc > /dev/null; then
-        bench/cuda/run.sh "$bundle/measure" > "$out/own-kernels.jsonl" \
+        research/bench/cuda/run.sh "$bundle/measure" > "$out/own-kernels.jsonl" \
             && wc -l "$out/own-kernels.jsonl"
     fi
 fi
 if [[ $what == gpus || $what == all ]]; then
-    "$bundle/ctru-bench" gpus --json "$out/gpus.jsonl" > "$out/gpus.txt" && cat "$out/gpus.txt"
+    "$bundle/ctru-research" gpus --json "$out/gpus.jsonl" > "$out/gpus.txt" && cat "$out/gpus.txt"
 fi
 if [[ $what == paper || $what == all ]]; then
-    "$bundle/ctru-bench" paper --json "$out/h200-paper.jsonl" > "$out/paper.txt" || failed=1
+    "$bundle/ctru-research" paper --json "$out/h200-paper.jsonl" > "$out/paper.txt" || failed=1
     wc -l "$out/h200-paper.jsonl"
 fi
 if [[ $what == lab || $what == all ]]; then
     check lab "$bundle/kernels" lab:: --test-threads 2
     for bench in reductions ntt; do
-        "$bundle/ctru-bench" lab "$bench" --engine gpu --json "$out/lab-$bench.jsonl" \
+        "$bundle/ctru-research" lab "$bench" --engine gpu --json "$out/lab-$bench.jsonl" \
             > "$out/lab-$bench.txt"
-        "$bundle/ctru-bench" lab "$bench" --engine cpu --json "$out/lab-$bench-cpu.jsonl" \
+        "$bundle/ctru-research" lab "$bench" --engine cpu --json "$out/lab-$bench-cpu.jsonl" \
             > "$out/lab-$bench-cpu.txt"
         wc -l "$out/lab-$bench.jsonl" "$out/lab-$bench-cpu.jsonl"
     done

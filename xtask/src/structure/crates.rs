@@ -24,7 +24,6 @@ const ORDER: &[&str] = &[
     "ctru-server",
     "age-plugin-ctru",
     "ctru-cli",
-    "ctru-bench",
 ];
 /// The crates that no other crate may use, except for [`ASIDE`].
 const DOORS: &[&str] = &["ctru-capi", "ctru-python", "ctru-wasm", "ctru-server", "age-plugin-ctru"];

@@ -2,7 +2,7 @@
 
 // Chooses what the figures show of measurements: `new Figures(element).show(sources)`. Each source
 // has a `name`, its `records`, and `yours`, which is true for measurements of the reader. The
-// records are those of `ctru bench --json`; docs/benchmarks/README.md explains their fields.
+// records are those of `ctru bench --json`; research/records/README.md explains their fields.
 
 const Figures = (() => {
   const { html } = Charts;

@@ -4,7 +4,7 @@
 //! less time if bytes of the caller go past the caches, and batches of 131,072 and more take up to
 //! 23 % less if results do. The other way round, most of them take more time. For bytes of the
 //! caller in batches of 65,536, the measurements disagree, from 9 % less time to 9 % more
-//! (docs/benchmarks/h200-past-caches.jsonl).
+//! (research/records/h200-past-caches.jsonl).
 
 #![allow(unsafe_code)]
 

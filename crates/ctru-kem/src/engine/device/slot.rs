@@ -374,7 +374,7 @@ pub(super) fn target<'a, T: Plain, Q: Queue>(
 ///
 /// The device has just written `from`, so the caches of the host do not hold it. The loop
 /// prefetches the rows that it copies later. `host_copy_of_rows_gb_s` in
-/// docs/benchmarks/h200-machine.json has the rates with and without the prefetch.
+/// research/records/h200-machine.json has the rates with and without the prefetch.
 fn copy_encapsulation_keys(set: &Set, written: Written, from: &[u8], to: &mut [u8]) {
     /// The distance in rows between the prefetch and the copy.
     const AHEAD: usize = 2;

@@ -1,0 +1,171 @@
+//! `ctru-research published`: collects the measurements that `ctru report` and the page in `web/` draw
+//! beside those of the reader.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use ctru_measure::{KeyUse, Operation, Record};
+
+use crate::error::Error;
+use crate::records::{Records, kind, method};
+use crate::references;
+use crate::sources::{self, TensorProducts};
+
+/// Write the measurements that `ctru report` and the page in `web/` show: those of this project,
+/// from a folder of records, and known results of others
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Folder of the records
+    #[arg(long, value_name = "FOLDER", default_value = "research/records")]
+    records: PathBuf,
+    /// File to write
+    #[arg(long, value_name = "FILE", default_value = "crates/ctru-cli/src/report/published.jsonl")]
+    out: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let ours = ours(&args.records)?;
+    let write = || -> std::io::Result<()> {
+        let mut out = BufWriter::new(File::create(&args.out)?);
+        for record in ours.iter().chain(&known()) {
+            record.write_line(&mut out)?;
+        }
+        out.flush()
+    };
+    write().map_err(Error::write(&args.out))
+}
+
+/// Returns the measurements of this project that the figures show.
+fn ours(folder: &Path) -> Result<Vec<Record>, Error> {
+    let paper_set = &sources::paper().table_4.set;
+    let mut chosen = Vec::new();
+    let mut choose = |file: &str, wanted: &dyn Fn(&Record) -> bool| -> Result<(), Error> {
+        let records = Records::read(&[folder.join(file)])?;
+        let before = chosen.len();
+        chosen.extend(records.0.into_iter().filter(wanted));
+        if chosen.len() == before {
+            return Err(Error::Missing {
+                file: folder.join(file).display().to_string(),
+                picture: "the published measurements".to_owned(),
+            });
+        }
+        Ok(())
+    };
+    choose("cpu-zen5-1-thread.jsonl", &|_| true)?;
+    choose("peers-zen5.jsonl", &|record| {
+        record.bench == kind::SINGLE && record.pk_encoding != "packed13"
+    })?;
+    choose("h200-batches.jsonl", &|record| {
+        record.transfers != "pageable host memory" && record.callers == 1
+    })?;
+    choose("h200-paper.jsonl", &|record| match record.bench.as_str() {
+        // h200-batches.jsonl has more batches of 761.
+        kind::BATCH => record.set != "761",
+        kind::PRODUCTS_ALONE | kind::AFTER_PRODUCT => record.set == *paper_set,
+        _ => false,
+    })?;
+    Ok(chosen)
+}
+
+/// Returns the known results as records. The field `engine` says whose results they are. The number
+/// of operations per batch is 0 if it is not known, and so is the number of repetitions.
+fn known() -> Vec<Record> {
+    let mut records = authors_and_peer();
+    records.extend(paper_rates());
+    records.extend(paper_kernels());
+    records
+}
+
+/// Returns a record of a known rate in operations per second.
+fn rate(record: Record, per_second: f64) -> Record {
+    Record {
+        keys: KeyUse::Each,
+        callers: 1,
+        ops_per_s: per_second,
+        median_ns_per_op: 1e9 / per_second,
+        ..record
+    }
+}
+
+/// Returns the rates of the authors' code and of the best peer that we measured on an H200.
+fn authors_and_peer() -> Vec<Record> {
+    let mut records = Vec::new();
+    for set in ["653", "761", "1277"] {
+        for operation in Operation::ALL {
+            let Some(known) = references::operations(set, operation) else { continue };
+            let of = |engine: &str, set: &str, per_second| {
+                let record = Record {
+                    bench: kind::BATCH.to_owned(),
+                    engine: engine.to_owned(),
+                    device: "NVIDIA H200".to_owned(),
+                    backend: "cuda".to_owned(),
+                    set: set.to_owned(),
+                    op: operation.name().to_owned(),
+                    ..Record::default()
+                };
+                rate(record, per_second)
+            };
+            records.push(of("authors' code", set, known.authors));
+            records.extend(known.peer.map(|peer| of("CUDA-PQC", "ML-KEM-768", peer)));
+        }
+    }
+    records
+}
+
+/// Returns the rates of the paper's table 7.
+fn paper_rates() -> Vec<Record> {
+    let paper = sources::paper();
+    let mut records = Vec::new();
+    let mut push = |engine: &str, device: &str, set: &str, op: &str, thousands: f64| {
+        let record = Record {
+            bench: kind::BATCH.to_owned(),
+            engine: engine.to_owned(),
+            device: device.to_owned(),
+            set: set.to_owned(),
+            op: op.to_owned(),
+            ..Record::default()
+        };
+        records.push(rate(record, thousands * 1e3));
+    };
+    for row in &paper.table_7.ctru_prime {
+        push("paper, C code", &paper.setting.cpu, &row.set, &row.op, row.c);
+        push("paper", &paper.setting.gpu, &row.set, &row.op, row.gpu);
+    }
+    for row in &paper.table_7.others {
+        push("quoted by the paper", &row.gpu, &row.scheme, &row.op, row.rate);
+    }
+    records
+}
+
+/// Returns the times of the paper's tables 4 and 5.
+fn paper_kernels() -> Vec<Record> {
+    let paper = sources::paper();
+    let of = |bench: &str, set: &str, method: &str, batch: usize, us: f64| {
+        let record = Record {
+            bench: bench.to_owned(),
+            engine: "paper".to_owned(),
+            device: paper.setting.gpu.clone(),
+            set: set.to_owned(),
+            op: method.to_owned(),
+            batch,
+            ..Record::default()
+        };
+        rate(record, batch as f64 * 1e6 / us)
+    };
+    let table_4 = &paper.table_4;
+    let methods: [(_, &[TensorProducts]); 2] =
+        [(method::SCHOOLBOOK, &table_4.general), (method::ONE_KEY, &table_4.same_key)];
+    let products = methods.into_iter().flat_map(|(method, rows)| {
+        rows.iter().map(move |row| {
+            of(kind::PRODUCTS_ALONE, &table_4.set, method, row.batch, row.total_us())
+        })
+    });
+    let table_5 = &paper.table_5;
+    let fusion = table_5.rows.iter().flat_map(|row| {
+        let times = [(method::FUSED, row.fused_us), (method::UNFUSED, row.unfused_us)];
+        times.map(|(method, us)| of(kind::AFTER_PRODUCT, &table_5.set, method, row.batch, us))
+    });
+    products.chain(fusion).collect()
+}
