@@ -310,7 +310,7 @@ mod tests {
         assert!(each[0] > each[1] && each[1] == each[2], "{each:?}");
     }
 
-    /// Checks the sizes that `docs/performance.md` and CHANGELOG state for the default options.
+    /// Checks the sizes that `docs/performance.md` states for the default options.
     #[test]
     fn slots_have_the_sizes_of_the_documents() {
         let DeviceOptions { chunk, slots, memory_limit, products, merging, .. } =
