@@ -83,8 +83,8 @@
 /// }
 /// ```
 ///
-/// Without a target, as before the first build of the PTX, at most 227 KiB are accepted; a block
-/// has 1 to 1024 threads and at least one operation:
+/// Before the first build of the PTX there is no target, and the macro accepts up to 227 KiB. A
+/// block must have 1 to 1024 threads and at least one operation, so this is refused too:
 ///
 /// ```compile_fail,E0080
 /// # use ctru_simt::descriptor::{Batch, Rows, Shape};
@@ -241,8 +241,8 @@ macro_rules! entry_point {
     };
 }
 
-/// Makes nothing, because the crate is not compiled for a GPU. The arguments begin with the word
-/// `unsafe`, as there:
+/// Makes nothing, because the crate is not compiled for a GPU. It takes the same arguments as the
+/// macro for a GPU, so it needs the word `unsafe` too:
 ///
 /// ```
 /// ctru_simt::entry_point!(unsafe ["copy"], copy::<_>, (from: u32, to: u32));

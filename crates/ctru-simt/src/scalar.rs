@@ -76,7 +76,7 @@ impl<T: Number> From<T> for Value {
 pub enum ScalarError {
     /// The number of values is not that of the scalars.
     Count {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// The number of scalars that the kernel takes.
         expected: usize,
@@ -85,7 +85,7 @@ pub enum ScalarError {
     },
     /// A value has another type than its scalar.
     Type {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// The scalar.
         scalar: &'static str,

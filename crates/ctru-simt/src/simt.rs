@@ -343,8 +343,8 @@ pub trait Simt: Copy {
 
     /// Returns `a ^ b ^ c`, for which a GPU has an instruction with three operands.
     ///
-    /// The compiler does not see what the instruction computes. So of several calls with the same
-    /// `b` and `c`, none computes `b ^ c` for the others, which would be one more instruction.
+    /// The instruction is opaque to the compiler. Otherwise the compiler would compute `b ^ c` once
+    /// for several calls with the same `b` and `c`, which takes one more instruction.
     ///
     /// Source: PTX ISA, `lop3`.
     #[inline(always)]
@@ -357,9 +357,9 @@ pub trait Simt: Copy {
     /// that arrays are aligned as the descriptor says.
     fn cast<T: Word, U: Word>(self, memory: Self::Global<T>) -> Self::Global<U>;
 
-    /// Returns the array without its first `first` elements. An index into the rest that is known
-    /// at compile time then becomes a part of the instruction, which an index that is the sum of
-    /// such a number and another one does not: the sum of two 32-bit numbers could overflow.
+    /// Returns the array without its first `first` elements. The compiler makes a constant index
+    /// into the rest a part of the instruction. It cannot do so with a constant that is added to
+    /// `first`, because this sum of 32-bit numbers could overflow.
     fn tail<T: Word>(self, memory: Self::Global<T>, first: u32) -> Self::Global<T>;
 
     /// Returns element `index` of an array in global memory.
@@ -393,39 +393,40 @@ pub trait Simt: Copy {
     #[track_caller]
     fn store_shared<T: Word>(self, address: u32, value: T);
 
-    /// Updates element `index` of an array in global memory. Returns the element before. Among
-    /// atomic accesses to one element, each happens before or after the other, for all blocks of
-    /// the launch.
+    /// Updates element `index` of an array in global memory. Returns its old value. Among atomic
+    /// accesses to one element, each happens before or after the other, for all blocks of the
+    /// launch.
     #[track_caller]
     fn atomic<T: AtomicInteger>(self, memory: Self::Global<T>, index: u32, update: Update<T>) -> T;
-    /// Returns element `index` of an array in global memory as an atomic access, which may be made
-    /// at the same time as updates. For the rules it is an update that changes nothing.
+    /// Returns element `index` of an array in global memory. The access is atomic, so other threads
+    /// may update the element at the same time. The rules treat it as an update that changes
+    /// nothing.
     ///
     /// Source: PTX ISA, `ld.relaxed.gpu`.
     #[track_caller]
     fn atomic_load<T: AtomicInteger>(self, memory: Self::Global<T>, index: u32) -> T;
-    /// Updates the number at byte `address` of shared memory. Returns the number before.
+    /// Updates the number at byte `address` of shared memory. Returns its old value.
     #[track_caller]
     fn atomic_shared<T: AtomicInteger>(self, address: u32, update: Update<T>) -> T;
-    /// Adds to element `index` of an array in global memory. Returns the element before. The sum of
-    /// several additions depends on their order, which is not specified.
+    /// Adds `value` to element `index` of an array in global memory. Returns its old value. The sum
+    /// of several additions depends on their order, which is not specified.
     #[track_caller]
     fn atomic_add_float<T: AtomicFloat>(self, memory: Self::Global<T>, index: u32, value: T) -> T;
-    /// Adds to the number at byte `address` of shared memory. Returns the number before.
+    /// Adds `value` to the number at byte `address` of shared memory. Returns its old value.
     #[track_caller]
     fn atomic_add_float_shared<T: AtomicFloat>(self, address: u32, value: T) -> T;
 
     /// Begins to copy element `index` of an array in global memory to byte `address` of shared
-    /// memory. The copy belongs to the next group of the thread that
-    /// [`commit_copies`](Self::commit_copies) makes.
+    /// memory. The thread's next call of [`commit_copies`](Self::commit_copies) puts the copy into
+    /// a group.
     ///
     /// Source: PTX ISA, `cp.async`.
     #[track_caller]
     fn copy_to_shared<T: Copyable>(self, memory: Self::Global<T>, index: u32, address: u32);
-    /// Makes a group of the thread's copies that belong to no group yet.
+    /// Puts all copies of this thread that are not in a group yet into a new group.
     fn commit_copies(self);
-    /// Waits until at most the last `PENDING` groups of the thread's copies are not finished. What
-    /// the others have copied is written as if this thread had stored it now: after a barrier,
+    /// Waits until all groups of copies of this thread are complete, except the last `PENDING`
+    /// ones. What the complete groups copied then counts as stored by this thread: after a barrier,
     /// other threads may read it.
     #[track_caller]
     fn wait_for_copies<const PENDING: u32>(self);

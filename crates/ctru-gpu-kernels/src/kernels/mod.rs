@@ -73,8 +73,8 @@ fn word_of_bytes<S: Simt>(s: S, memory: S::Global<u8>, row: u32, bytes: u32, fir
 }
 
 /// Returns the bytes `first..first + 4` of an array as a little-endian number. Bytes from `end` on
-/// have no meaning. Loads whole words of 4 bytes up to that of byte `end - 1`, so the length of the
-/// array is a multiple of 4 bytes.
+/// have no meaning. The function loads whole words of 4 bytes, up to the word that holds byte `end
+/// - 1`. So the length of the array must be a multiple of 4 bytes.
 #[inline(always)]
 fn four_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u32 {
     let last = (end - 1) / 4;
@@ -82,7 +82,7 @@ fn four_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u32
     inside_pair(low, high, first)
 }
 
-/// Returns the bytes `first..first + 8` of an array as [`four_bytes`] does.
+/// Returns the bytes `first..first + 8` of an array, under the same conditions as [`four_bytes`].
 #[inline(always)]
 fn eight_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u64 {
     let last = (end - 1) / 4;
@@ -90,14 +90,15 @@ fn eight_bytes<S: Simt>(s: S, memory: S::Global<u8>, first: u32, end: u32) -> u6
     u64::from(inside_pair(b, c, first)) << 32 | u64::from(inside_pair(a, b, first))
 }
 
-/// Returns four bytes of a pair of words, from byte `place % 4` of the first word on.
+/// Returns four of the eight bytes of two neighbouring words, beginning at byte `place % 4` of the
+/// lower word.
 #[inline(always)]
 fn inside_pair(low: u32, high: u32, place: u32) -> u32 {
     ((u64::from(high) << 32 | u64::from(low)) >> (8 * (place % 4))) as u32
 }
 
-/// Returns the selector of [`Simt::byte_permute`] for what [`inside_pair`] returns. A kernel that
-/// reads many pairs from the same byte on computes it once.
+/// Returns the selector with which [`Simt::byte_permute`] returns the same bytes as
+/// [`inside_pair`]. A kernel that reads many pairs at the same `place` computes the selector once.
 #[inline(always)]
 pub(crate) const fn pair_selector(place: u32) -> u32 {
     0x3210 + 0x1111 * (place % 4)

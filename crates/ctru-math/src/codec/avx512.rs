@@ -48,8 +48,8 @@ const fn values_from_words(width: usize) -> Bytes {
 /// Returns, for each byte of the packed block, the index of the byte of the words to copy there. If
 /// the eight bytes of two words reach a byte, the first list has the index in the lower word, the
 /// second list has the index in the upper word, and the mask has the bit of this byte set. The bits
-/// of a word above its four values are 0, so the OR of both bytes is right. What is beyond the
-/// packed block means nothing.
+/// of a word above its four values are 0, so the OR of both bytes is right. Entries beyond the
+/// packed block have no meaning.
 const fn bytes_from_words(width: usize) -> (Bytes, Bytes, u64) {
     // From width 8 on, at most two words reach a byte. No width in use is above 13.
     assert!(8 <= width && width <= 13);

@@ -220,8 +220,9 @@ impl<R: Ring> Lazy<R> {
         // before rounding, and 2^15 / q is more than 1.
         assert!(q < 1 << 15 && q / 2 * Self::RATIO as i64 + (1 << 14) < 1 << 30);
         // Each quotient has two errors. The error from rounding down is below 1 and has the same
-        // sign for both quotients, so that of their difference is below 1. The error of the ratio,
-        // below 1/2 + 1/16 = 9/16, is multiplied by coefficient / 2^16, once for each quotient.
+        // sign for both quotients, so it contributes less than 1 to the error of their difference.
+        // The error of the ratio, below 1/2 + 1/16 = 9/16, is multiplied by coefficient / 2^16,
+        // once for each quotient.
         assert!(q / 2 * 16 < 1 << 16);
         assert!(
             ((1 << 16) + 2 * coefficient * 9 / 16) * q <= coefficient << 16

@@ -53,9 +53,10 @@ pub(crate) fn compress_onto<R: Ring>(sigma: u16, added: u16) -> u16 {
 /// Returns a number whose top [`Ring::Q2_BITS`] bits are `sigma q2 / q`, rounded to the nearest
 /// integer, modulo `q2`.
 ///
-/// The number is `2^32 sigma / q + 2^31 / q2` modulo `2^32`, of which a multiple of `q` in `sigma`
-/// changes nothing, with an error below 2. Because `q` is odd, the exact number is at least `2^31 /
-/// (q2 q)` away from the points where the top bits change. A GPU needs two multiplications.
+/// The number is `2^32 sigma / q + 2^31 / q2` modulo `2^32`, with an error below 2. A multiple of
+/// `q` that is added to `sigma` does not change it. Because `q` is odd, the exact number is at
+/// least `2^31 / (q2 q)` away from the points where the top bits change. A GPU needs two
+/// multiplications.
 ///
 /// Input: every number. So `sigma` may be a product that has not been reduced modulo `q`.
 #[inline(always)]

@@ -101,9 +101,9 @@ pub fn nearest<T: Number>(half: T, a: [T; BLOCK]) -> u8 {
 /// Decides which of four pairs to complement, so that an even number of pairs are complemented.
 ///
 /// `differences[j]` is the cost of complementing pair `j`. Returns for each pair a number that is
-/// negative if the pair is complemented. The first result is what the codeword gains: twice the
-/// difference between its cost and the mean cost of pairs and their complements, which is the same
-/// in both cosets.
+/// negative if the pair is complemented. The first result compares the two cosets. It is twice the
+/// difference between the cost of the codeword and the mean cost of all pairs and complements, and
+/// this mean is the same in both cosets.
 #[inline(always)]
 fn nearest_in_coset<T: Number>(differences: [T; 4]) -> (T, [T; 4]) {
     let [p0, p1, p2, p3] = differences;

@@ -151,8 +151,8 @@ pub const fn maps<R: Ring>() -> usize {
     last + 1
 }
 
-/// Computes the matrices of all maps of [`steps`], one after the other. Each consists of its
-/// columns, and each column of `n` coefficients.
+/// Computes the matrices of all maps of [`steps`], one after the other. A matrix is stored column
+/// by column, and a column has `n` coefficients.
 ///
 /// Cost: about `n` products in `R_q` per map.
 ///

@@ -194,8 +194,8 @@ mod tests {
         Modulus::new(12289),
     ];
 
-    /// Calls the function with each modulus, each 16-bit number and the number reduced, centred and
-    /// canonical.
+    /// Calls the function for each modulus and each 16-bit number `x`, with the three results for
+    /// `x`: reduced, centred, canonical.
     struct Reductions<F>(F);
 
     impl<F: FnMut(&Modulus, i16, [i16; 3])> WithSimd for Reductions<F> {

@@ -118,12 +118,12 @@ impl Shape {
 pub enum GridError {
     /// The kernel is written for grids of one dimension.
     OneDimension {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
     },
     /// A dimension of the grid cannot have this number of blocks.
     Blocks {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// The number of blocks.
         blocks: u32,

@@ -31,7 +31,7 @@ pub struct Kernel {
     parameters: &'static [Parameter],
     most_operations: u32,
     scalars: &'static [Scalar],
-    /// The values of the scalars. They are set if there are as many as scalars.
+    /// The values of the scalars: none, or one for each scalar once [`Self::with`] has set them.
     values: [Value; MOST_SCALARS],
     set: usize,
     /// The numbers of blocks in the second and in the third dimension of the grid.
@@ -39,8 +39,8 @@ pub struct Kernel {
     substitute: Option<Substitute>,
 }
 
-/// A function that a machine other than a GPU runs in place of the entry point. Its type is erased,
-/// so that this module does not depend on that machine.
+/// The function that the emulator runs in place of the entry point. Its type is erased, so that
+/// this module does not depend on the emulator.
 pub(crate) type Substitute = &'static (dyn Any + Send + Sync);
 
 impl Kernel {
@@ -185,14 +185,14 @@ impl Kernel {
         Self { ..*self }
     }
 
-    /// Returns the same kernel with a function that another machine runs in place of the entry
+    /// Returns the same kernel with the function that the emulator runs in place of the entry
     /// point.
     #[cfg_attr(not(feature = "emulator"), allow(dead_code))]
     pub(crate) const fn with_substitute(self, substitute: Substitute) -> Self {
         Self { substitute: Some(substitute), ..self }
     }
 
-    /// Returns the function that another machine runs in place of the entry point.
+    /// Returns the function that the emulator runs in place of the entry point.
     #[cfg_attr(not(feature = "emulator"), allow(dead_code))]
     pub(crate) const fn substitute(&self) -> Option<Substitute> {
         self.substitute

@@ -1,7 +1,7 @@
 //! Atomic instructions.
 
 /// Updates the element at `$address` of the space `$space` by an atomic instruction, and returns
-/// the element before, of type `T`.
+/// its old value, of type `T`.
 macro_rules! atomic {
     ($space:literal, $address_class:ident, $address:ident, $update:ident) => {{
         macro_rules! one {
@@ -23,7 +23,10 @@ macro_rules! atomic {
         macro_rules! two {
             ($operation:literal, $class:ident, $register:ty, $expected:expr, $new:expr) => {{
                 let old: $register;
-                // SAFETY: as for the other updates.
+                // SAFETY: the caller of `Gpu::new` promised that the element lies inside the array
+                // or the block's shared memory and is aligned. If the arrays are disjoint, all
+                // threads that touch it at the same time do so by atomic instructions; if not, only
+                // its value is unspecified.
                 unsafe {
                     asm!(concat!("atom", $space, ".", $operation, " {}, [{}], {}, {};"),
                         out($class) old, in($address_class) $address,
@@ -68,7 +71,11 @@ macro_rules! atomic_load {
         macro_rules! load {
                                 ($type:literal, $class:ident, $register:ty) => {{
                                     let number: $register;
-                                    // SAFETY: as for the updates. A load writes nothing.
+                                    // SAFETY: the caller of `Gpu::new` promised that the element
+                                    // lies inside the array and is aligned. If the arrays are
+                                    // disjoint, other threads write it at the same time by atomic
+                                    // instructions only; if not, its value is unspecified, and
+                                    // every pattern of bits is a valid `Word`.
                                     unsafe {
                                         asm!(concat!("ld.relaxed.gpu.global.", $type, " {}, [{}];"),
                                             out($class) number, in(reg64) $address,
@@ -85,7 +92,7 @@ macro_rules! atomic_load {
 }
 
 /// Adds to the element at `$address` of the space `$space` by an atomic instruction, and returns
-/// the element before, of type `T`.
+/// its old value, of type `T`.
 macro_rules! atomic_add_float {
     ($space:literal, $address_class:ident, $address:ident, $value:ident) => {{
         macro_rules! add {

@@ -321,7 +321,10 @@ impl Simt for Gpu {
             8 => load!("ld.shared.u64", reg64, u64),
             _ => {
                 let (a, b, c, d): (u32, u32, u32, u32);
-                // SAFETY: as for narrower elements.
+                // SAFETY: the caller of `Gpu::new` promised that the address lies inside the
+                // block's shared memory and is aligned. If the arrays are disjoint, no other thread
+                // writes there at the same time; if not, the value is unspecified, and every
+                // pattern of bits is a valid `Word`.
                 unsafe {
                     asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];",
                         out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) address,
@@ -338,7 +341,9 @@ impl Simt for Gpu {
         let address = self.shared.wrapping_add(address);
         let (a, b, c, d);
         // SAFETY: the caller of `Gpu::new` promised that every thread of the warp reaches this
-        // load, and the same of the address as for `load_shared`. With the option `readonly`, the
+        // load, and that the address lies inside the block's shared memory and is aligned. If the
+        // arrays are disjoint, no other thread writes there at the same time; if not, the value is
+        // unspecified, and every pattern of bits is a valid `Word`. With the option `readonly`, the
         // compiler does not move the load in front of earlier stores and barriers. Without the
         // option `pure`, it does not move the load into a branch that only some threads take.
         unsafe {
@@ -372,7 +377,10 @@ impl Simt for Gpu {
             8 => store!("st.shared.u64", reg64, u64),
             _ => {
                 let [a, b, c, d] = [0, 32, 64, 96].map(|shift| (bits >> shift) as u32);
-                // SAFETY: as for narrower elements.
+                // SAFETY: the caller of `Gpu::new` promised that the address lies inside the
+                // block's shared memory and is aligned. If the arrays are disjoint, no other thread
+                // touches it at the same time; if not, only the content of shared memory is
+                // unspecified.
                 unsafe {
                     asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};",
                         in(reg32) address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,

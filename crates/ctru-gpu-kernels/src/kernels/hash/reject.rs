@@ -97,12 +97,12 @@ pub(super) fn rejection<T: State, R: Ring>(
     });
 }
 
-/// Reads blocks of bytes that follow one another in words of 4 bytes, of which two blocks may share
-/// one.
+/// Reads consecutive blocks of bytes from words of 4 bytes. A block may begin in the middle of a
+/// word.
 struct Reader<S> {
     s: S,
-    /// Selects four bytes of two neighbouring words, see [`Simt::byte_permute`]: those from the
-    /// byte on with which blocks begin.
+    /// The selector of [`Simt::byte_permute`] for four bytes of two neighbouring words, beginning
+    /// at the byte of a word at which blocks begin.
     selector: u32,
     /// The word in which the next block begins.
     word: u32,

@@ -43,8 +43,8 @@ const GROUP: u32 = bits::GROUP as u32;
 /// each, shared memory has room for 28 of them for `n = 761`, and for 18 for `n = 1277`.
 pub(crate) const KEYS: u32 = 2;
 
-/// Returns the number of bytes reserved for the string: whole groups with 13 bits per coefficient.
-/// The other encoding is shorter.
+/// Returns the number of bytes reserved for the encoded key: whole groups with 13 bits per
+/// coefficient. The other encoding is shorter.
 const fn string_bytes<R: Ring>() -> u32 {
     (PUBLIC_KEY_WIDTH * warp::groups(R::N)).next_multiple_of(16)
 }
@@ -54,19 +54,20 @@ const fn part_bytes<R: Ring>() -> u32 {
     (string_bytes::<R>() + 3 * row::<R>()).next_multiple_of(16)
 }
 
-/// Returns the address of the warp's string in shared memory, a multiple of 16.
+/// Returns the address of the encoded key of this warp in shared memory, a multiple of 16.
 #[inline(always)]
 pub(crate) fn string<S: Simt, R: Ring>(s: S) -> u32 {
     part_bytes::<R>() * s.warp()
 }
 
-/// Returns the address of the warp's list of coefficients in shared memory, a multiple of 16.
+/// Returns the address of the list of coefficients of this warp's key in shared memory, a multiple
+/// of 16.
 #[inline(always)]
 pub(crate) fn list<S: Simt, R: Ring>(s: S) -> u32 {
     string::<S, R>(s) + string_bytes::<R>()
 }
 
-/// Returns the address of the warp's second list in shared memory, with half as many 16-bit
+/// Returns the address of this warp's second list in shared memory, with half as many 16-bit
 /// values.
 #[inline(always)]
 pub(crate) fn half_list<S: Simt, R: Ring>(s: S) -> u32 {

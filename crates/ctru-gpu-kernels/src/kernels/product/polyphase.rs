@@ -83,9 +83,9 @@ impl<R: Ring> Geometry<R> {
     /// more than whole tiles, so that the eight phases begin in different banks. The extra bytes
     /// hold the overhang, or zeros.
     const LARGE_PHASE: u32 = Self::INNER * TILE_COLUMNS + TILE_COLUMNS / 2;
-    /// Bytes per copy of the phases. There are two copies: one shifted by one row, and then one
-    /// unchanged. So phase `v - w` of the shifted copy, counted from the unchanged one, holds the
-    /// column `v` of `B_w` for `v < w`.
+    /// Bytes per copy of the phases. The first copy is shifted by one row, and an unchanged copy
+    /// follows it. Column `v` of `B_w` is phase `v - w` of the unchanged copy. For `v < w` this
+    /// number is negative, and the address lies in the shifted copy, which is where the column is.
     const LARGE_COPY: u32 = PHASES * Self::LARGE_PHASE;
     /// Bytes of both copies, for one byte of the coefficients.
     const LARGE_BYTE: u32 = 2 * Self::LARGE_COPY;

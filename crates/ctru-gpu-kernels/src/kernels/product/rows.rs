@@ -26,11 +26,11 @@ impl<R: Ring> Geometry<R> {
     /// Number of blocks that cover the rows `1..=n`.
     const BLOCKS: u32 = (R::N as u32).div_ceil(WARP);
     const WARPS: u32 = (R::N as u32).div_ceil(COLUMNS);
-    /// Number of columns with those that are zero.
+    /// Number of columns, with the zero columns after column `n - 1`.
     const WIDTH: u32 = COLUMNS * Self::WARPS;
 
-    /// Number of diagonals that the block's entries lie on. Shared memory begins with them, from
-    /// that of the first row and the last column on.
+    /// Number of diagonals on which the block's entries lie. Shared memory begins with the
+    /// diagonals. The first of them holds the entry of the first row and the last column.
     const DIAGONALS: u32 = Self::WIDTH + WARP - 1;
     /// Address of the right factor.
     const RIGHT: u32 = 4 * (Self::WIDTH + WARP);

@@ -108,15 +108,15 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     const OPERANDS: u32 = KEY as u32 * Self::KEY_BYTE;
     /// Bytes per phase of an operand, for one byte of the coefficients.
     const OPERAND_PHASE: u32 = TILE_COLUMNS * Self::INNER;
-    /// Bytes per operand, for one byte of the coefficients. The phases are followed by 32 bytes, so
-    /// that neighbouring operands begin in different banks.
+    /// Bytes per operand, for one byte of the coefficients. This is 32 bytes more than the phases
+    /// need, so that neighbouring operands begin in different banks.
     const OPERAND_COLUMN: u32 = PHASES * Self::OPERAND_PHASE + 32;
     /// Bytes of all operands, for one byte of the coefficients.
     const OPERAND_BYTE: u32 = Self::OPERAND_COLUMN * Self::COLUMNS;
     /// Address of the first byte after the operands.
     const OPERANDS_END: u32 = Self::OPERANDS + OPERAND as u32 * Self::OPERAND_BYTE;
 
-    /// Bytes per column of the product. The coefficients are followed by 16 bytes, so that
+    /// Bytes per column of the product. This is 16 bytes more than the coefficients need, so that
     /// neighbouring columns begin in different banks.
     const COLUMN: u32 = 2 * PHASES * TILE_ROWS * Self::OUTER + 16;
     /// Address of the first byte that neither the operands nor the product occupy, a multiple of
@@ -290,9 +290,9 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
                 words(s.load_shared(tile + TILE_COLUMNS * inner as u32))
             });
         }
-        // The addresses of the thread's part of diagonal 0 for each value of v: that of its first
-        // eight bytes, whose largest x is x, and that of its last eight. On the next diagonal, x is
-        // greater by 16.
+        // The two addresses of this thread's part of diagonal 0, for each value of v. The first
+        // eight bytes hold the entries x to x - 7 of a phase, and the last eight hold x - 4 to x -
+        // 11. On the next diagonal, x is greater by 16.
         let first: [[u32; 2]; MAX_VALUES] = array::from_fn(|value| {
             let v = Self::VALUES * s.warp() + value as u32;
             let before = u32::from(v < w);

@@ -16,14 +16,14 @@ pub(crate) struct Received<S> {
     s: S,
     /// Four neighbouring words for each group, which begins in the first of them.
     words: [[u32; 4]; ROUNDS],
-    /// Selects four bytes of two neighbouring words, see [`Simt::byte_permute`], from the byte on
-    /// with which the groups of this thread begin.
+    /// The selector of [`Simt::byte_permute`] for four bytes of two neighbouring words, beginning
+    /// at the byte of a word at which the groups of this thread begin.
     selector: u32,
 }
 
 impl<S: Simt> Received<S> {
     /// Loads the ciphertext that begins at byte `start` of an array, whose length is a multiple of
-    /// 4 bytes. What a warp does before it compares need not wait for the loads.
+    /// 4 bytes. The work of a warp before it compares need not wait for the loads.
     #[inline(always)]
     pub(crate) fn load<R: Ring>(s: S, memory: S::Global<u8>, start: u32) -> Self {
         let rounds = warp::rounds(R::N) as usize;

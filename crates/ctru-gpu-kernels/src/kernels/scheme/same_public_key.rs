@@ -103,7 +103,7 @@ pub fn verify<S: Simt, R: Ring>(
 }
 
 /// Multiplies `h` by one polynomial per operation. `source(operation, block)` returns a block of
-/// its coefficients. What `residue` returns for the coefficients of the products is then in shared
+/// its coefficients. Leaves the results of `residue` for the coefficients of the products in shared
 /// memory.
 #[inline(always)]
 pub(crate) fn multiply<S: Simt, R: Ring>(
@@ -120,9 +120,9 @@ pub(crate) fn multiply<S: Simt, R: Ring>(
     product
 }
 
-/// Samples the small polynomials of the block's operations and multiplies them by `h`. The messages
-/// are then in shared memory, and the upper halves of the numbers that [`compress_to_top`] returns
-/// for the products.
+/// Samples the small polynomials of the block's operations and multiplies them by `h`. Leaves two
+/// things in shared memory: the messages, and the upper halves of the numbers that
+/// [`compress_to_top`] returns for the products.
 #[inline(always)]
 fn rounded_products<S: Simt, R: Ring>(
     s: S,

@@ -45,7 +45,7 @@ type Secrets<S> = (<S as Simt>::Global<u64>, <S as Simt>::Global<u64>, <S as Sim
 
 /// Loads the secrets of an operation. Returns a function that writes the operation's result: its
 /// rejection secret if the `difference` of any thread is not 0, else its shared secret. One warp
-/// calls both functions. What it does between the two calls need not wait for the loads.
+/// calls both functions. The work between the two calls need not wait for the loads.
 #[inline(always)]
 pub(crate) fn choice<S: Simt>(
     s: S,

@@ -6,9 +6,9 @@
 //! or multiplies. Keys and ciphertexts may lie in memory of the host, where each access takes long,
 //! so the kernels copy them to memory of the device before they use them.
 //!
-//! The permutations of a hash wait for one another, so that of a rejection takes most of the time
-//! of a decapsulation. There are also kernels that leave it to the host, which hashes at the same
-//! time.
+//! The permutations of a hash follow one another, so the hash of a rejection takes most of the time
+//! of a decapsulation. So there are also kernels (`recover`) that leave this hash to the host,
+//! which computes it at the same time.
 
 pub mod mixed_radix;
 pub mod packed13;
@@ -25,7 +25,8 @@ use crate::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, eight_bytes, rolled,
 use crate::simt::{Simt, WARP};
 
 /// Returns the block shape: two warps and one operation per block. The second warp uses the shared
-/// memory for keys, where it has the second part, and for products in turn.
+/// memory first for keys and then for products. As in kernels for two keys per block, its key is
+/// the second one.
 const fn shape<R: Ring>() -> Shape {
     const { assert!(keys::KEYS == 2) };
     let (key, product) = (keys::shape::<R>().shared_bytes(), fused::shape::<R>().shared_bytes());
@@ -54,7 +55,7 @@ struct Encapsulation<S: Simt, X> {
     ciphertexts: S::Global<u8>,
 }
 
-/// Where the seeds of encapsulations come from.
+/// The source of the seeds of encapsulations.
 trait SeedSource<S: Simt>: Copy {
     /// Loads a word for the thread, before the warp waits for anything else.
     fn load(self, s: S, operation: u32) -> u64;
@@ -219,7 +220,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     }
 }
 
-/// The arrays of a recovery in global memory.
+/// The arrays in global memory of a decapsulation without the rejection.
 #[derive(Copy, Clone)]
 struct Recovery<S: Simt> {
     keys: S::Global<u8>,
@@ -234,8 +235,8 @@ struct Recovery<S: Simt> {
     rejected: S::Global<u64>,
 }
 
-/// Decapsulates without the hash of a rejection: the second warp decrypts; then it hashes while the
-/// first one decodes `h`; then the second one encrypts again and compares.
+/// Decapsulates without the rejection, which is left to the host: the second warp decrypts; then it
+/// hashes while the first one decodes `h`; then the second one encrypts again and compares.
 #[inline(always)]
 fn recover<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Recovery<S>, batch: Batch) {
     let Recovery { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;

@@ -85,8 +85,8 @@ fn basemul_leaf<P: Plan, S: Simd>(
             *factor = if i > K { folded[K + degree - i] } else { right[K - i] };
         }
         // The instructions multiply pairs, and the degree is odd, so the last coefficient of `left`
-        // is paired with zero. The factor of this zero does not matter. With folded[K], the last
-        // pair of factors is one that sums for other powers need too, so it is interleaved only
+        // is paired with zero. The factor of this zero does not matter. It is folded[K], because
+        // another sum has the same pair of factors then, and the compiler interleaves the pair only
         // once.
         if K != 0 {
             factors[degree] = folded[K];

@@ -1,8 +1,8 @@
 //! Plain Rust: vectors of eight lanes.
 //!
-//! The loops over lanes count, because the compiler turns them into vectors. It does not always
-//! inline `array::from_fn`; it takes long for iterators of arrays; and it makes slower code of
-//! lanes that are written out.
+//! The loops over lanes have a counter, because the compiler vectorises such loops. It does not
+//! always inline `array::from_fn`, it compiles iterators of arrays slowly, and it makes slower code
+//! if the lanes are written out one by one.
 //!
 //! With debug assertions, as in tests, the functions with loops are not inlined, because inlining
 //! them takes a quarter of the time of compiling this crate.
