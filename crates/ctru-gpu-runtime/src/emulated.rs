@@ -181,7 +181,7 @@ pub struct EmulatedMemory {
     kind: Kind,
 }
 
-/// What the end of a piece of memory does.
+/// What dropping a piece of memory does.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Kind {
     /// Memory of the device: wipes the content and frees memory of the device.
@@ -299,8 +299,8 @@ impl<T: Plain> fmt::Debug for EmulatedPinned<T> {
 
 /// The scope of copies of memory that is borrowed for `'env`. On this device, every copy is done
 /// when its call returns.
-// No lifetime stands for another one, and the scope stays on its thread, so that the emulator
-// accepts only programs that a GPU accepts.
+// The type is invariant in `'env` and not `Send`, so that the emulator accepts only programs that a
+// GPU accepts.
 #[derive(Debug)]
 pub struct EmulatedScope<'env>(PhantomData<*mut &'env ()>);
 

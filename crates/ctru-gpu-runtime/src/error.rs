@@ -58,7 +58,7 @@ pub enum RuntimeError {
          same sources"
     )]
     UnknownKernel {
-        /// The name.
+        /// The name of the kernel.
         name: &'static str,
     },
     /// The blocks of a kernel need more shared memory than a block may have on this GPU.
@@ -67,7 +67,7 @@ pub enum RuntimeError {
          kernel with smaller blocks"
     )]
     SharedMemory {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// The bytes that a block needs: those that the code declares and those of the descriptor.
         needed: u32,
@@ -80,13 +80,13 @@ pub enum RuntimeError {
          with its module"
     )]
     ForeignKernel {
-        /// The kernel.
+        /// The name of the kernel.
         name: &'static str,
     },
     /// A launch has too many or too few arrays.
     #[error("{kernel} takes {expected} arrays, but the launch passes {actual}")]
     ArgumentCount {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// Number of arrays that the kernel takes.
         expected: usize,
@@ -98,7 +98,7 @@ pub enum RuntimeError {
         "{kernel} takes {count} scalars without values: launch what Kernel::with returns for them"
     )]
     UnsetScalars {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// Number of scalars that the kernel takes.
         count: usize,
@@ -109,9 +109,9 @@ pub enum RuntimeError {
          passes elements of {actual} bytes"
     )]
     Argument {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
-        /// The array.
+        /// The name of the array.
         parameter: &'static str,
         /// Bytes per element that the kernel takes.
         expected: u32,
@@ -124,7 +124,7 @@ pub enum RuntimeError {
          parts"
     )]
     TooManyOperations {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
         /// The largest number of operations that the kernel takes.
         most: u32,
@@ -137,9 +137,9 @@ pub enum RuntimeError {
          {actual}"
     )]
     Length {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
-        /// The array.
+        /// The name of the array.
         parameter: &'static str,
         /// The number of elements that the array must have.
         needed: u64,
@@ -153,9 +153,9 @@ pub enum RuntimeError {
          a slice that begins at such an address"
     )]
     Alignment {
-        /// The kernel.
+        /// The name of the kernel.
         kernel: &'static str,
-        /// The array.
+        /// The name of the array.
         parameter: &'static str,
         /// The number of bytes.
         bytes: u32,

@@ -60,9 +60,9 @@ pub trait HostMemory<T>: Debug + Send + Sync {
     /// Returns errors of the operations of all queues that have used the memory.
     fn write(&mut self) -> Result<&mut [T], RuntimeError>;
 
-    /// Waits for the operations on the memory and overwrites it with zeros. If an operation has
-    /// failed, it is overwritten all the same. Only if the wait is refused, so that operations may
-    /// still use the memory, is it left as it is until it is dropped.
+    /// Waits for the operations on the memory and overwrites it with zeros. This holds even if an
+    /// operation has failed. But if the driver refuses to wait, operations may still use the
+    /// memory; then it is left as it is until it is dropped.
     ///
     /// # Errors
     /// Returns errors of the operations of all queues that have used the memory.

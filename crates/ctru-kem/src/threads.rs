@@ -8,8 +8,8 @@ pub(crate) use rayon::{ThreadPool, prelude};
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
 pub(crate) use one_thread::{ThreadPool, prelude};
 
-/// More threads than the cores of any machine. To start tens of thousands takes seconds and all
-/// that the system has.
+/// The largest number of threads of an engine, more than any machine has cores. Starting tens of
+/// thousands takes seconds and can exhaust the system.
 pub(crate) const MOST: usize = 4096;
 
 /// Starts `threads` threads. If `threads` is 0, starts as many as `RAYON_NUM_THREADS` says, or one

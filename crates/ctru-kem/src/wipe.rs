@@ -21,8 +21,9 @@ pub(crate) fn wipe_stack<const BYTES: usize>() {
     wipe(&mut [0u8; BYTES], 0);
 }
 
-/// Calls `work`, and then overwrites `BYTES` bytes of the stack, at least as many as `work` uses:
-/// the copies that moves of keys and of shared secrets, and spilled registers, have left there.
+/// Calls `work`, and then overwrites `BYTES` bytes of the stack, which must be at least as many as
+/// `work` uses. They may hold spilled registers, and copies that moves of keys and shared secrets
+/// have left.
 pub fn wiping_the_stack<const BYTES: usize, T>(work: impl FnOnce() -> T) -> T {
     // If this were inlined, the frame of `work` would not be below that of this function.
     #[inline(never)]

@@ -204,15 +204,15 @@ impl<T> Once<T> {
     }
 }
 
-/// A GPU and a module for which it is being opened, or has been.
+/// A GPU and a module for which the GPU has been opened, or is being opened.
 struct Opening {
     index: u32,
     module: &'static Module,
     opened: Once<&'static Opened>,
 }
 
-/// All pairs of a GPU and a module for which it has been opened. This lock is held for a look-up
-/// only, as that of the kernels of a device.
+/// All pairs of a GPU and a module for which it has been opened. A thread holds this lock only for
+/// a look-up, because opening a GPU can take seconds.
 static OPENINGS: Mutex<Vec<&'static Opening>> = Mutex::new(Vec::new());
 
 /// Locks `mutex`. Every change of its content is a single step, so the content is valid even after

@@ -386,8 +386,12 @@ impl Queue for CudaQueue {
             return Ok(());
         }
         let mut graphs = self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: as in `launch`. A graph keeps arguments longer than this call, but it sets those
-        // of every launch to these before it runs, and does not run if it cannot set them.
+        // SAFETY: `describe` has checked each launch, as in `launch`: the function belongs to the
+        // current device and takes these arrays, numbers and scalars, and the arrays are as long as
+        // the descriptor requires, so the kernel accesses nothing else. Memory of the device waits
+        // for the device when it is dropped, and memory of the host waits for the operation that is
+        // counted below. A graph keeps arguments longer than this call. But each run first sets the
+        // arguments of every launch to those given here, and does not start if it cannot set them.
         let launched = unsafe { graphs.launch(self.0.raw, described) };
         let memory = launches.iter().flat_map(|launch| &launch.memory);
         Uses::record_all(&self.0, memory.filter_map(|memory| memory.host.as_ref()));

@@ -17,7 +17,7 @@ pub struct CudaScope<'env> {
     device: CudaDevice,
     /// Keeps the context of `device` current, so that waiting cannot fail to enter it.
     current: Current,
-    // No lifetime stands for another one: memory that is borrowed for less could be freed before
+    // Makes the scope invariant in `'env`. With a shorter lifetime, memory could be freed before
     // the wait.
     borrowed: PhantomData<fn(&'env ()) -> &'env ()>,
 }

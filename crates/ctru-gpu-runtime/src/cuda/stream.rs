@@ -20,7 +20,7 @@ use crate::error::RuntimeError;
 pub(super) struct Stream {
     pub(super) device: CudaDevice,
     pub(super) raw: CUstream,
-    /// What keeps a stream that other code owns and destroys, or `None` if this value owns it.
+    /// The value that keeps a stream of other code alive, or `None` if this value owns the stream.
     lender: Option<Box<dyn Any + Send + Sync>>,
     /// The event that [`follow`](Self::follow) records in this stream for another stream. It is
     /// created only once, because threads that create and destroy events block one another in the
@@ -38,7 +38,8 @@ pub(super) struct Stream {
 // lends it promises to stay on one thread.
 unsafe impl Send for Stream {}
 // SAFETY: the driver orders calls that several threads make on one stream at the same time. The
-// handle 2 stays on one thread, as for `Send`.
+// handle 2 names another stream in each thread, and whoever lends it promises to stay on one
+// thread.
 unsafe impl Sync for Stream {}
 
 /// Returns the priority of a rank. A lower number is a higher priority; `first` is the highest one

@@ -35,8 +35,8 @@ impl CpuEngine {
 
     /// Returns an engine with `threads` threads. If `threads` is 0, it has one thread per core, or
     /// as many as the environment variable `RAYON_NUM_THREADS` says. In WebAssembly without
-    /// threads, the calling thread does the work. So it does in batches of up to 8 encapsulations
-    /// or decapsulations, or of one key pair.
+    /// threads, the calling thread does all work. Everywhere, the calling thread does batches of up
+    /// to 8 encapsulations or decapsulations, or of one key pair, by itself.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if these are more than [`Self::MAX_THREADS`], or if the system does

@@ -3,12 +3,13 @@
 //! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
 //! and, in some batches, the first ones, which grow.
 //!
-//! If the ciphertexts of a batch lie in pinned memory, and so do its keys if there are several that
-//! are not loaded, one thread per device issues all chunks for which there are slots, before it
-//! waits for the first one. Any other batch, and key generation, uses one thread per slot of each
-//! device, or one thread per chunk if there are fewer chunks. Such a thread takes one chunk after
-//! the other: it waits for a free slot, issues copies and kernels, and waits for the results. One
-//! of all these threads is the caller's.
+//! If the host copies no rows of a batch of encapsulations or decapsulations, one thread per device
+//! issues the chunks. It issues a chunk for each free slot before it waits for the first one. The
+//! host copies no rows if the ciphertexts lie in pinned memory, and so do the keys, unless there is
+//! a single key or the keys are loaded. Any other batch, and key generation, uses one thread per
+//! slot, or one per chunk if there are fewer chunks. Such a thread takes one chunk after the other:
+//! it waits for a free slot, issues copies and kernels, and waits for the results. The caller's
+//! thread is always one of these threads.
 
 use core::ops::Range;
 use std::format;
@@ -51,11 +52,11 @@ pub(super) struct Batches<D: Device> {
     products: Products,
     /// The slots of each device.
     slots: Vec<Slots<Slot<D::Queue>>>,
-    /// Does small batches.
+    /// Joins small batches of several callers.
     merger: Merger<D::Queue>,
     /// One thread for each slot.
     threads: ThreadPool,
-    /// A queue of each device, for what no slot does.
+    /// A queue of each device, for work outside the slots, such as loading keys.
     queues: Vec<D::Queue>,
     /// The number of batches so far. Successive batches begin with different devices.
     batches: AtomicUsize,
@@ -211,8 +212,8 @@ impl<D: Device> Batches<D> {
         Plan { count, chunk, growing: moving.growing(count, self.slots()), first, together: 1 }
     }
 
-    /// Returns the number of bytes of these slices of the caller per operation, and whether they
-    /// are all pinned.
+    /// Returns how many bytes these slices of the caller have per operation, and whether all of
+    /// them are pinned.
     fn moved<const N: usize>(&self, count: usize, slices: [&[u8]; N]) -> (usize, bool) {
         let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
         let are_pinned = slices.into_iter().all(|slice| self.is_pinned(slice));

@@ -178,7 +178,8 @@ impl<Q: Queue> Buffers<Q> {
     }
 }
 
-/// Returns the length of an array of `chunk` encoded keys, of which kernels read whole words.
+/// Returns the length of an array of `chunk` encoded keys, rounded up to the whole words that
+/// kernels read.
 pub(super) fn keys_len(set: &Set, chunk: usize) -> usize {
     (chunk * set.decapsulation_key_bytes).next_multiple_of(4)
 }
@@ -188,7 +189,8 @@ fn copied_bytes(bytes: usize) -> usize {
     whole::copied_bytes(bytes as u32) as usize
 }
 
-/// Returns the length of an array of `chunk` ciphertexts, of which kernels read whole words.
+/// Returns the length of an array of `chunk` ciphertexts, rounded up to the whole words that
+/// kernels read.
 pub(super) fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
     (chunk * set.ciphertext_bytes).next_multiple_of(4)
 }

@@ -87,8 +87,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 }
 
-/// Returns the error of the first row that is not a key, if there is one. `error` makes it of the
-/// word.
+/// Returns the error of the first row that is not a key, if there is one. `error` turns the word of
+/// the row into the error.
 pub(super) fn no_fault<E: core::error::Error>(
     fault: Option<(usize, u64)>,
     error: impl FnOnce(u64) -> E,

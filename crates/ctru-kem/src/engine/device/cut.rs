@@ -14,8 +14,8 @@ const LEAST_PINNED: usize = 2048;
 const LARGE_BATCH: usize = 512 << 20;
 
 /// The most operations of a chunk of encapsulations or decapsulations, in a batch of less than
-/// [`LARGE_BATCH`] bytes, unless the device moves few bytes for each. Larger chunks would be too
-/// few for kernels and copies of the host to overlap with transfers.
+/// [`LARGE_BATCH`] bytes, unless the device moves few bytes for each. With larger chunks there
+/// would be too few of them, and kernels and copies of the host would not overlap with transfers.
 const MOST: usize = 4096;
 
 /// The least number of operations of a batch whose first chunks are smaller and grow, if the host
@@ -50,8 +50,8 @@ pub(super) enum Moving {
 
 /// The sizes between which chunks are cut.
 struct Limits {
-    /// The number of chunks of a batch that can fill only some of the slots, in sixteenths of the
-    /// number of slots.
+    /// If a batch is too small to fill all slots, it is cut into this many chunks, in sixteenths of
+    /// the number of slots.
     sixteenths: usize,
     /// The least number of operations of such chunks.
     least: usize,
@@ -79,10 +79,11 @@ impl Moving {
 
     /// Returns the limits for a batch of `count` operations.
     ///
-    /// Half of the slots are enough to hide most of the copies of the host, and a quarter to 3/8 to
-    /// hide most of the transfers. Copies and launches have fixed costs. Larger chunks keep the
-    /// GPU busier, but there must be enough of them that copies of the host overlap with transfers.
-    /// The numbers were chosen by measurements on H200s, and [`MOST`] in pinned memory on an H100.
+    /// Chunks in half of the slots are enough to hide most copies of the host. Chunks in a quarter
+    /// to 3/8 of them are enough to hide most transfers. Copies and launches have fixed costs.
+    /// Larger chunks keep the GPU busier, but there must be enough of them that copies of the host
+    /// overlap with transfers. The numbers were chosen by measurements on H200s, and [`MOST`] in
+    /// pinned memory on an H100.
     fn limits(self, count: usize) -> Limits {
         const MIB: usize = 1 << 20;
         // Returns `least`, or the bytes of `count` operations if they are more.

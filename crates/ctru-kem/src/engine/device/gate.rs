@@ -1,8 +1,7 @@
 //! A gate: no more callers than CPUs are inside at a time, and all others sleep before it.
 //!
-//! Callers inside look at numbers in memory while they wait for one another. If there are more of
-//! them than CPUs, they keep each other from running, and everybody waits for a thread that does
-//! not run.
+//! Callers inside spin while they wait for one another. If there were more of them than CPUs, some
+//! would spin while the thread that they wait for does not run.
 //!
 //! A caller that arrives while a place is free takes it, even if others sleep: it runs already, and
 //! a thread that sleeps takes long to wake up. After some such callers, the next place is left to
@@ -19,7 +18,7 @@ struct State {
     inside: usize,
     /// The number of callers that sleep, or that wake up and have not entered yet.
     waiting: usize,
-    /// The number of callers that have passed since one that slept has entered.
+    /// How many arriving callers have passed the sleeping ones since a sleeping one last entered.
     passed: usize,
     /// Whether a caller has been woken and does not run yet. Then nobody else is woken.
     is_waking: bool,
@@ -29,8 +28,8 @@ struct State {
 pub(super) struct Gate {
     /// The largest number of callers inside.
     most: usize,
-    /// The number of callers that pass those that sleep, between two callers that wake up and
-    /// enter.
+    /// How many arriving callers may pass the sleeping ones before a place is left to a sleeping
+    /// one.
     passes: usize,
     state: Mutex<State>,
     /// Signals that a place is free.

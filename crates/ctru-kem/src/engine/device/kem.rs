@@ -57,7 +57,7 @@ enum Ciphertexts<'a> {
     Sent,
 }
 
-/// What a function returns that issues operations.
+/// The result of a function that issues operations.
 pub(super) type Outcome = Result<(), RuntimeError>;
 
 impl<Q: Queue> Slot<Q> {

@@ -28,12 +28,14 @@ use crate::engine::{EngineError, Seeds};
 use crate::hash::{self, SEED_BYTES};
 use crate::keys::SharedSecret;
 
-/// The number of callers that pass those that sleep before the gate, until one of these enters.
+/// How many arriving callers may pass those that sleep before the gate until one of the sleeping
+/// ones enters.
 const PASSES: usize = 16;
 
-/// The most operations for which the host hashes rejections, divided by the number of Keccak states
-/// that it permutes together. On hosts with an H200 and AVX-512, batches of up to 40 decapsulations
-/// for 761 take less time in this way.
+/// The largest batch of decapsulations for which the host computes the hashes for the case of
+/// rejection, in multiples of the number of Keccak states that it permutes together. On hosts with
+/// an H200 and AVX-512, which permutes eight states, batches of up to 40 decapsulations with 761
+/// take less time in this way.
 const REJECTED_GROUPS: usize = 5;
 
 /// What a small batch needs of the engine.
@@ -194,9 +196,9 @@ impl<Q: Queue> Merger<Q> {
     }
 
     /// Does a batch of `count` operations together with others. `stage` copies all inputs except
-    /// the keys to rows of a group. `meanwhile` is called by a leader after its launch, and by
-    /// others when they have filled their rows: once, unless their group is abandoned. `receive`
-    /// copies the results from the rows, with what `meanwhile` has returned.
+    /// the keys to rows of a group. The leader calls `meanwhile` after its launch, and the others
+    /// call it when they have filled their rows. Each calls it once, unless the group is abandoned.
+    /// `receive` copies the results from the rows, with what `meanwhile` has returned.
     #[expect(clippy::too_many_arguments, reason = "a batch, and what differs between operations")]
     fn merge<W>(
         &self,

@@ -131,10 +131,9 @@ impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
 
     /// Cancels the batches that are under way in other threads.
     ///
-    /// The engine finishes the chunks that are in slots or that wait for one because other batches
-    /// have all slots, and the launches that small batches share, as far as they have begun. It
-    /// begins no other. The call of a batch returns [`EngineError::Cancelled`] if an operation was
-    /// not done.
+    /// The engine finishes what has begun: chunks that are in a slot or wait for one, and launches
+    /// that small batches share. It begins nothing else. The call of a batch returns
+    /// [`EngineError::Cancelled`] if an operation was not done.
     pub fn cancel(&self) {
         self.batches.cancel();
     }

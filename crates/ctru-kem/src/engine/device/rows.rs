@@ -1,6 +1,6 @@
 //! The device engine on rows of bytes, whose parameter set is chosen at run time. The device checks
-//! rows as it decodes them, but not those of small batches, which it does with one launch: the host
-//! checks these while the device computes.
+//! rows as it decodes them. Small batches, which take a single launch, are an exception: the host
+//! checks their rows while the device computes.
 
 use std::thread;
 

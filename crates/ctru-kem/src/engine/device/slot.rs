@@ -27,19 +27,18 @@ use crate::expand::Purpose;
 /// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
 const SENT_OF_EIGHT: usize = 2;
 
-/// The same share in an engine of several devices, whose links together carry more than the memory
-/// of the host takes, so that each copy of the host costs a part of the rate. The host then also
-/// copies past its caches. On four H100s, both together give 31 % more key pairs.
+/// The same share in an engine of several devices. Their links together carry more than the host's
+/// memory takes, so the host's memory limits the rate, and the host should copy little. It then
+/// also uses streaming stores. On four H100s, both together give 31 % more key pairs.
 pub(super) const SENT_OF_EIGHT_BY_SEVERAL: usize = 6;
 
 /// The largest batch of key generation in which the device sends all encapsulation keys for which
 /// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
 const SENT_BATCH: usize = 8192;
 
-/// The largest batch of key generation in which the device sends only encapsulation keys of the
-/// last chunks: as many of a chunk as it has operations of the last sixteenth. While the host
-/// copies keys of other chunks, the device generates and sends later ones. After the last chunks,
-/// nothing comes.
+/// The largest batch of key generation in which the device sends the encapsulation keys of the last
+/// sixteenth of the operations only. While the host copies the keys of other chunks, the device
+/// generates and sends later chunks. After the last chunks the device would be idle.
 const SENT_LAST_BATCH: usize = 65536;
 
 /// The largest number of bytes that the host copies from pinned memory of the caller to pinned
@@ -327,9 +326,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 }
 
-/// Returns the number of encapsulation keys of the chunk `range` that the device sends, of which it
-/// has room for `room`. The batch has `whole` operations, and the engine has several devices or
-/// one.
+/// Returns how many encapsulation keys of the chunk `range` the device sends. It has room for
+/// `room` keys. The batch has `whole` operations, and the engine has several devices or one.
 fn sent_keys(has_several: bool, whole: usize, range: &Range<usize>, room: usize) -> usize {
     let count = range.len();
     let sent = if whole <= SENT_BATCH {
@@ -400,8 +398,8 @@ fn copy_encapsulation_keys(set: &Set, written: Written, from: &[u8], to: &mut [u
 }
 
 /// Copies the decapsulation keys `from` to `to`, and the encapsulation keys inside them to
-/// `encapsulation_keys`, which has one key for each of them or is empty. The caches do not hold
-/// `to`, so both copies read `from`.
+/// `encapsulation_keys`, which has one key for each of them or is empty. Streaming stores leave no
+/// copy of `to` in the caches, so both copies read `from`.
 fn copy_key_pairs_past_caches(
     set: &Set,
     from: &[u8],

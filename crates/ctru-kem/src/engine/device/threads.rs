@@ -11,8 +11,8 @@ use rayon::ThreadPool;
 /// microseconds to wake up.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// How long a thread goes on spinning when the others have done their work, until the pool has
-/// noted that. If it asked the pool earlier, it would sleep.
+/// How long a thread goes on spinning after the others have done their work. Until then the pool
+/// may not have noticed that they are done, and a thread that waits for the pool sleeps.
 const NOTED: Duration = Duration::from_micros(2);
 
 /// Calls `others` on threads of `pool` and `own` on this thread, which is none of them, and waits

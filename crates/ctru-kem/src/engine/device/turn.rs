@@ -9,20 +9,21 @@ use std::time::Instant;
 /// launch can take long, for example if the driver has no room for it.
 const MOST: Duration = Duration::from_micros(500);
 
-/// The turn of a device of an engine. Threads that issue launches to a GPU at the same time take
-/// turns inside the driver so often that the first one is as late as the last one. Nothing depends
-/// on the turn but the time.
+/// The lock under which threads issue the launches of a chunk to a device. Without it, threads that
+/// issue at the same time alternate inside the driver after each launch, and the first one ends as
+/// late as the last one. No result depends on the lock, so a thread that waits too long for it goes
+/// on without it.
 #[derive(Debug, Default)]
 pub(super) struct Turn(Mutex<()>);
 
 impl Turn {
-    /// Waits until no other thread has the turn, and keeps others from it until the result is
-    /// dropped. Returns `None` if another thread has it for long.
+    /// Takes the lock, which the result holds until it is dropped. Returns `None` if another thread
+    /// holds it for long.
     pub(super) fn take(&self) -> Option<MutexGuard<'_, ()>> {
         self.take_within(MOST)
     }
 
-    /// Takes the turn, unless others have it for `most`. The thread spins, because a thread that
+    /// Takes the lock, unless others hold it for `most`. The thread spins, because a thread that
     /// sleeps takes longer to wake up than another one takes to issue launches.
     fn take_within(&self, most: Duration) -> Option<MutexGuard<'_, ()>> {
         let start = Instant::now();

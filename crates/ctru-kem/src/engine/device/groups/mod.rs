@@ -101,7 +101,7 @@ struct State<T, E> {
     /// The calls that wait for a lane, the oldest first, and the name of the next one.
     waiting: VecDeque<u64>,
     next: u64,
-    /// Lanes for which threads wait that want to wipe them, and those that have been given to them.
+    /// The lanes that threads wait to wipe, and those of them that the threads have received.
     wanted: Vec<usize>,
     given: Vec<usize>,
     /// The number of threads that sleep.

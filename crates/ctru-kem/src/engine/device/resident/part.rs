@@ -89,9 +89,9 @@ impl<Q: Queue> OnDevice<Q> {
         Ok((words, is_copy))
     }
 
-    /// Returns `bytes` bytes that kernels access in aligned words of four bytes: those of the
-    /// caller's array from byte `start` on, or, if they are not aligned or the array ends before,
-    /// bytes of `other`. Also returns whether they are the other ones.
+    /// Returns memory of `bytes` bytes that kernels can access in aligned words of four bytes. This
+    /// is the caller's array from byte `start` on, or `other` if that part of the array is not
+    /// aligned or not long enough. Also returns whether it is `other`.
     fn place<'a>(
         &self,
         memory: &'a Q::Memory,
@@ -107,7 +107,8 @@ impl<Q: Queue> OnDevice<Q> {
         Ok((self.queue.slice(other, 0..bytes)?, true))
     }
 
-    /// Copies rows of `row` bytes each to the caller's array if they lie in another place.
+    /// Copies rows of `row` bytes each to the caller's array, unless kernels have written them
+    /// there.
     fn bring_rows(
         &self,
         (place, is_other): (&Rows<'_, u8, Q>, bool),
