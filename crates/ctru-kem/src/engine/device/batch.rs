@@ -22,7 +22,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::batch_keys::{BatchKeys, LoadedChunks};
 use super::buffers::{DecapsulationKeyBuffers, Decoded, EncapsulationKeyBuffers, Footprint};
-use super::cut::{Moving, full_chunk};
+use super::cut::{TransferPattern, full_chunk};
 use super::deal::{Chunk, Deal, Plan};
 use super::encoded::EncodedKeys;
 use super::inversion::RootInversion;
@@ -196,20 +196,20 @@ impl<D: Device> Batches<D> {
     /// Returns the plan of a batch of `count` operations whose keys are loaded in chunks, or whose
     /// data is on the device. All its chunks have the same size, except for the last one.
     pub(super) fn loaded_plan(&self, count: usize) -> Plan {
-        self.plan(count, Moving::LoadedKeys)
+        self.plan(count, TransferPattern::LoadedKeys)
     }
 
     /// Returns the plan of a batch of `count` operations.
     ///
     /// If its keys are loaded in chunks, the first chunk goes to the first device, so that each
     /// chunk goes to the device that has its keys.
-    fn plan(&self, count: usize, moving: Moving) -> Plan {
-        let first = match moving {
-            Moving::LoadedKeys => 0,
+    fn plan(&self, count: usize, pattern: TransferPattern) -> Plan {
+        let first = match pattern {
+            TransferPattern::LoadedKeys => 0,
             _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
-        let chunk = moving.chunk(count, self.slots(), self.chunk);
-        Plan { count, chunk, growing: moving.growing(count, self.slots()), first, together: 1 }
+        let chunk = pattern.chunk(count, self.slots(), self.chunk);
+        Plan { count, chunk, growing: pattern.growing(count, self.slots()), first, together: 1 }
     }
 
     /// Returns how many bytes these slices of the caller have per operation, and whether all of
@@ -280,12 +280,12 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set;
         let count = decapsulation_keys.len() / decapsulation_key_bytes;
-        let moving = match self.moved(count, [encapsulation_keys, decapsulation_keys]) {
-            (bytes, true) if encapsulation_keys.is_empty() => Moving::PrivateKeys(bytes),
-            (bytes, true) => Moving::KeyPairs(bytes),
-            (bytes, false) => Moving::CopiedKeyPairs(bytes),
+        let pattern = match self.moved(count, [encapsulation_keys, decapsulation_keys]) {
+            (bytes, true) if encapsulation_keys.is_empty() => TransferPattern::PrivateKeys(bytes),
+            (bytes, true) => TransferPattern::KeyPairs(bytes),
+            (bytes, false) => TransferPattern::CopiedKeyPairs(bytes),
         };
-        let plan = self.plan(count, moving);
+        let plan = self.plan(count, pattern);
         let parts = parts(plan, encapsulation_keys, encapsulation_key_bytes).zip(parts(
             plan,
             decapsulation_keys,
@@ -418,23 +418,24 @@ impl<D: Device> Batches<D> {
         operation: Operation,
     ) -> Result<Plan, EngineError> {
         let of = |keys: &[u8]| match (operation, self.moved(count, [keys, ciphertexts])) {
-            (Operation::Encapsulation, (bytes, true)) => Moving::Pinned(bytes),
-            (Operation::Decapsulation, (bytes, true)) => Moving::Received(bytes),
+            (Operation::Encapsulation, (bytes, true)) => TransferPattern::Pinned(bytes),
+            (Operation::Decapsulation, (bytes, true)) => TransferPattern::Received(bytes),
             (Operation::Encapsulation, (bytes, false)) if self.is_pinned(keys) => {
-                Moving::Copied(bytes)
+                TransferPattern::Copied(bytes)
             }
-            (_, (bytes, false)) => Moving::CopiedInputs(bytes),
+            (_, (bytes, false)) => TransferPattern::CopiedInputs(bytes),
         };
-        let moving = match keys {
-            BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => Moving::LoadedKeys,
+        let pattern = match keys {
+            BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => TransferPattern::LoadedKeys,
             BatchKeys::Each(keys) | BatchKeys::Unchecked(keys, _) => of(keys),
             BatchKeys::One(_) | BatchKeys::Loaded(_) => of(&[]),
         };
         // If the host copies no rows, one thread issues all chunks of a device. Threads that wake
         // up and issue at the same time begin later, and disturb each other in the driver.
-        let host_copies = matches!(moving, Moving::CopiedInputs(_)) || !self.is_pinned(ciphertexts);
+        let host_copies =
+            matches!(pattern, TransferPattern::CopiedInputs(_)) || !self.is_pinned(ciphertexts);
         let together = if host_copies { 1 } else { self.slots[0].len() };
-        let plan = Plan { together, ..self.plan(count, moving) };
+        let plan = Plan { together, ..self.plan(count, pattern) };
         if let BatchKeys::Loaded(loaded) = keys {
             loaded.check_chunks(plan.chunk)?;
             // The number of the device that takes a chunk is that of the chunk, as `deal` has it. A
@@ -547,14 +548,14 @@ mod tests {
             devices.into_inner().unwrap()
         };
         for first in [0, 1, 2, 0] {
-            assert_eq!(devices(batches.plan(1, Moving::Copied(1000))), [first]);
+            assert_eq!(devices(batches.plan(1, TransferPattern::Copied(1000))), [first]);
             assert_eq!(devices(batches.loaded_plan(1025)), [0, 1, 2]);
         }
-        let plan = batches.plan(1025, Moving::Copied(1000));
+        let plan = batches.plan(1025, TransferPattern::Copied(1000));
         assert_eq!((plan.chunk, devices(plan)), (512, vec![1, 2, 0]));
         // The number of batches starts again at 0 some day.
         batches.batches.store(usize::MAX, Ordering::Relaxed);
-        assert_eq!(devices(batches.plan(1025, Moving::Copied(1000))), [0, 0, 1]);
+        assert_eq!(devices(batches.plan(1025, TransferPattern::Copied(1000))), [0, 0, 1]);
     }
 
     #[test]
@@ -592,7 +593,7 @@ mod tests {
         const ROW: usize = 3;
         let batches = batches(2, 4);
         let count = 1 << 14;
-        let plan = batches.plan(count, Moving::CopiedInputs(1000));
+        let plan = batches.plan(count, TransferPattern::CopiedInputs(1000));
         assert_eq!(plan.growing, 8);
         let mut rows = vec![0; count * ROW];
         let fill = |_: &_, _: &mut _, chunk: &Chunk, part: &mut [u8]| {

@@ -25,13 +25,13 @@ const MOST: usize = 4096;
 /// ones were not measured.
 const GROWING_BATCH: usize = 16384;
 
-/// What determines the size of chunks: the bytes of keys and ciphertexts per operation that a batch
-/// moves between the caller's memory and the device.
+/// How the keys and ciphertexts of a batch travel between the caller's memory and the device, and
+/// how many bytes they have per operation. The sizes of chunks depend on this.
 #[derive(Copy, Clone)]
-pub(super) enum Moving {
-    /// All of them lie in pinned memory.
+pub(super) enum TransferPattern {
+    /// Encapsulation: all of them lie in pinned memory.
     Pinned(usize),
-    /// All of them lie in pinned memory, and all but shared secrets go to the device.
+    /// Decapsulation: all of them lie in pinned memory.
     Received(usize),
     /// The host copies a part of the results, and no inputs.
     Copied(usize),
@@ -59,7 +59,7 @@ struct Limits {
     most: usize,
 }
 
-impl Moving {
+impl TransferPattern {
     /// Returns the number of operations per chunk of a batch of `count` operations on devices with
     /// `slots` slots in all: at most `most`.
     pub(super) fn chunk(self, count: usize, slots: usize, most: usize) -> usize {
@@ -151,51 +151,55 @@ mod tests {
 
     #[test]
     fn chunks_that_the_host_copies_are_smaller_and_more() {
-        let of = |moving: Moving, count| {
-            let Limits { sixteenths, least, most } = moving.limits(count);
+        let of = |pattern: TransferPattern, count| {
+            let Limits { sixteenths, least, most } = pattern.limits(count);
             (sixteenths, least, most)
         };
-        assert_eq!(of(Moving::Copied(2110), 1), (8, 256, 2048));
-        assert_eq!(of(Moving::Copied(2110), 1 << 20), (8, 256, 4096));
-        assert_eq!(of(Moving::Copied(952), 1), (8, 512, MOST));
-        assert_eq!(of(Moving::Copied(952), 1 << 20), (8, 512, 2 * MOST));
-        assert_eq!(of(Moving::Copied(1600), 1), (8, 256, MOST));
-        assert_eq!(of(Moving::KeyPairs(3000), 1), (4, 512, 2048));
-        assert_eq!(of(Moving::KeyPairs(3000), 1 << 20), (4, 512, 8192));
-        assert_eq!(of(Moving::PrivateKeys(1571), 1), (4, LEAST_PINNED, 4096));
-        assert_eq!(of(Moving::PrivateKeys(1571), 1 << 20), (4, LEAST_PINNED, 16384));
-        assert_eq!(of(Moving::KeyPairs(1000), 1), (4, 1280, 8192));
-        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1), (8, 512, 2048));
-        assert_eq!(of(Moving::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
-        assert_eq!(of(Moving::Pinned(2142), 1).1, LEAST_PINNED);
-        assert_eq!(of(Moving::Pinned(952), 1).1, 3328);
-        assert_eq!(of(Moving::Received(952), 1), (6, 2304, 8192));
-        assert_eq!(of(Moving::Pinned(2142), 1 << 17).2, MOST);
-        assert!(of(Moving::Pinned(2142), 1 << 20).2 > 8192);
-        assert_eq!(of(Moving::LoadedKeys, 1).1, LEAST_LOADED);
+        assert_eq!(of(TransferPattern::Copied(2110), 1), (8, 256, 2048));
+        assert_eq!(of(TransferPattern::Copied(2110), 1 << 20), (8, 256, 4096));
+        assert_eq!(of(TransferPattern::Copied(952), 1), (8, 512, MOST));
+        assert_eq!(of(TransferPattern::Copied(952), 1 << 20), (8, 512, 2 * MOST));
+        assert_eq!(of(TransferPattern::Copied(1600), 1), (8, 256, MOST));
+        assert_eq!(of(TransferPattern::KeyPairs(3000), 1), (4, 512, 2048));
+        assert_eq!(of(TransferPattern::KeyPairs(3000), 1 << 20), (4, 512, 8192));
+        assert_eq!(of(TransferPattern::PrivateKeys(1571), 1), (4, LEAST_PINNED, 4096));
+        assert_eq!(of(TransferPattern::PrivateKeys(1571), 1 << 20), (4, LEAST_PINNED, 16384));
+        assert_eq!(of(TransferPattern::KeyPairs(1000), 1), (4, 1280, 8192));
+        assert_eq!(of(TransferPattern::CopiedKeyPairs(3000), 1), (8, 512, 2048));
+        assert_eq!(of(TransferPattern::CopiedKeyPairs(3000), 1 << 20), (8, 512, 4096));
+        assert_eq!(of(TransferPattern::Pinned(2142), 1).1, LEAST_PINNED);
+        assert_eq!(of(TransferPattern::Pinned(952), 1).1, 3328);
+        assert_eq!(of(TransferPattern::Received(952), 1), (6, 2304, 8192));
+        assert_eq!(of(TransferPattern::Pinned(2142), 1 << 17).2, MOST);
+        assert!(of(TransferPattern::Pinned(2142), 1 << 20).2 > 8192);
+        assert_eq!(of(TransferPattern::LoadedKeys, 1).1, LEAST_LOADED);
         assert_eq!(
-            (of(Moving::Copied(usize::MAX), 1).1, of(Moving::Copied(usize::MAX), 1).2),
+            (
+                of(TransferPattern::Copied(usize::MAX), 1).1,
+                of(TransferPattern::Copied(usize::MAX), 1).2
+            ),
             (0, 1)
         );
-        assert_eq!(of(Moving::Pinned(usize::MAX), 1).2, 1);
+        assert_eq!(of(TransferPattern::Pinned(usize::MAX), 1).2, 1);
     }
 
     #[test]
     fn the_first_chunks_grow_if_the_host_copies_inputs() {
-        let growing =
-            |moving: fn(usize) -> Moving, count, slots| moving(2110).growing(count, slots);
-        assert_eq!(growing(Moving::CopiedInputs, GROWING_BATCH, 16), 16);
-        assert_eq!(growing(Moving::CopiedInputs, GROWING_BATCH, 2), 2);
-        assert_eq!(growing(Moving::CopiedInputs, GROWING_BATCH, 1), 0);
-        assert_eq!(growing(Moving::CopiedInputs, GROWING_BATCH - 1, 16), 0);
-        assert_eq!(growing(Moving::Copied, GROWING_BATCH, 16), 0);
-        assert_eq!(growing(Moving::Pinned, GROWING_BATCH, 16), 0);
+        let growing = |pattern: fn(usize) -> TransferPattern, count, slots| {
+            pattern(2110).growing(count, slots)
+        };
+        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH, 16), 16);
+        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH, 2), 2);
+        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH, 1), 0);
+        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH - 1, 16), 0);
+        assert_eq!(growing(TransferPattern::Copied, GROWING_BATCH, 16), 0);
+        assert_eq!(growing(TransferPattern::Pinned, GROWING_BATCH, 16), 0);
     }
 
     #[test]
     fn small_batches_fill_a_part_of_the_slots() {
         // Chunks for half of eight slots, of the least number of operations and of more.
-        let chunk = |count| Moving::Copied(2000).chunk(count, 8, 512);
+        let chunk = |count| TransferPattern::Copied(2000).chunk(count, 8, 512);
         assert_eq!([1024, 1025, 1 << 20].map(chunk), [256, 512, 512]);
     }
 

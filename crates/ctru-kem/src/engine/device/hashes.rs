@@ -9,7 +9,7 @@ use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::table;
 
 /// The largest batch of encapsulations in which a warp holds each state. The limits measured best
-/// on an H200 (research/records/h200-sizes.jsonl).
+/// on an H200.
 const WARPS_ENCAPSULATE: usize = for_tests(1, 1024);
 
 /// The largest batch of decapsulations in which a warp holds each state.

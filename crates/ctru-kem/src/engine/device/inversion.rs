@@ -27,8 +27,7 @@ const LEAST_ROOTS: usize = 2;
 ///
 /// With more roots there are fewer levels, one after the other, for which a small batch waits. The
 /// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. Over both
-/// kinds of key generation with n = 761, these numbers measured best on an H200
-/// (research/records/h200-sizes.jsonl).
+/// kinds of key generation with n = 761, these numbers measured best on an H200.
 const fn roots_of(whole: usize) -> usize {
     match whole {
         0..=1024 => MOST_ROOTS,

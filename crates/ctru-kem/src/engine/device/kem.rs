@@ -13,10 +13,10 @@ use super::check::ChunkCheck;
 use super::hashes;
 use super::launches::Launches;
 use super::options::Products;
-use super::past_caches::{self, Written};
 use super::set::{EncodingKernels, WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
 use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
 use super::staged::{Staged, Work};
+use super::stores::{self, Stores};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -42,8 +42,8 @@ pub(super) struct Issued<'a> {
 pub(super) struct Encoded<'a, Q: Queue> {
     pub(super) rows: &'a Q::Memory,
     pub(super) count: usize,
-    /// Whether they lie in pinned memory of the host.
-    pub(super) is_staged: bool,
+    /// Whether kernels read them in pinned memory of the host.
+    pub(super) is_zero_copy: bool,
 }
 
 /// How the results of a chunk that are ciphertexts reach the caller.
@@ -161,19 +161,19 @@ impl<Q: Queue> Slot<Q> {
             ChunkKeys::Host(rows, check) => {
                 let count = rows.len() / device.set.encapsulation_key_bytes;
                 let readers = if is_whole { range.len() / count } else { 1 };
-                let is_staged = device.stages(rows, is_whole) && are_few(readers);
+                let is_zero_copy = device.is_zero_copy(rows, is_whole) && are_few(readers);
                 let places = (staged_keys, &device.buffers.keys);
-                let rows = device.bring(scope, rows, places, is_staged, whole)?;
-                let encoded = Encoded { rows, count, is_staged };
+                let rows = device.bring(scope, rows, places, is_zero_copy, whole)?;
+                let encoded = Encoded { rows, count, is_zero_copy };
                 (&decoded.encapsulation_key, count as u32, Some(encoded), check)
             }
         };
         let batch = batch_of(range.len(), keys);
         let are_direct = are_direct(whole, range.len());
         let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
-        let is_staged = device.stages(ciphertexts, is_whole);
+        let is_zero_copy = device.is_zero_copy(ciphertexts, is_whole);
         let on_device = &device.buffers.ciphertexts;
-        let to = target::<_, Q>(is_staged, staged_ciphertexts, on_device);
+        let to = target::<_, Q>(is_zero_copy, staged_ciphertexts, on_device);
         let mut launches = device.launches(whole);
         if let (Some(Encoded { rows, .. }), true) = (&encoded, is_whole) {
             device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
@@ -190,13 +190,13 @@ impl<Q: Queue> Slot<Q> {
         launches.issue(&device.queue, &device.turn, range.len())?;
         device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
         let check = check.map(|check| (check, keys as usize));
-        if !is_staged && device.queue.is_registered(ciphertexts) {
+        if !is_zero_copy && device.queue.is_registered(ciphertexts) {
             // The host copies the shared secrets while the ciphertexts are on their way.
             device.queue.mark()?;
             device.queue.download_to(scope, on_device, ciphertexts)?;
             return Ok(Issued { ciphertexts: Ciphertexts::Sent, check, whole });
         }
-        device.fetch(is_staged, on_device, staged_ciphertexts, ciphertexts.len())?;
+        device.fetch(is_zero_copy, on_device, staged_ciphertexts, ciphertexts.len())?;
         Ok(Issued { ciphertexts: Ciphertexts::Copied(ciphertexts), check, whole })
     }
 
@@ -233,16 +233,16 @@ impl<Q: Queue> Slot<Q> {
             ChunkKeys::Host(rows, check) => {
                 let keys = rows.len() / device.set.decapsulation_key_bytes;
                 let readers = if is_whole { count / keys } else { 1 };
-                let is_staged = is_direct(rows.len()) && are_few(readers);
+                let is_zero_copy = is_direct(rows.len()) && are_few(readers);
                 let places = (staged_keys, &device.buffers.keys);
-                let brought = device.bring(scope, rows, places, is_staged, whole)?;
+                let brought = device.bring(scope, rows, places, is_zero_copy, whole)?;
                 (decoded, keys as u32, Some(brought), check)
             }
         };
         // If several kernels read the ciphertexts, even a few are sent to the device's memory.
-        let is_staged = is_whole && is_direct(ciphertexts.len());
+        let is_zero_copy = is_whole && is_direct(ciphertexts.len());
         let places = (staged_ciphertexts, &device.buffers.ciphertexts);
-        let received = device.bring(scope, ciphertexts, places, is_staged, whole)?;
+        let received = device.bring(scope, ciphertexts, places, is_zero_copy, whole)?;
         let batch = batch_of(count, keys);
         let len = count * SEED;
         let is_direct = is_direct(8 * len);
@@ -283,7 +283,7 @@ impl<Q: Queue> Slot<Q> {
             Ciphertexts::None => SharedSecret::overwrite_all(secrets, words),
             Ciphertexts::Copied(to) => {
                 let bytes = &pinned.ciphertexts.read()?[..to.len()];
-                past_caches::copy(Written::to_caller(whole), [(bytes, to)]);
+                stores::copy(Stores::to_caller(whole), [(bytes, to)]);
                 SharedSecret::overwrite_all(secrets, words);
             }
             Ciphertexts::Sent => {
@@ -356,9 +356,9 @@ impl<Q: Queue> OnDevice<Q> {
         shared_secrets: &'a Q::Memory,
     ) {
         let Buffers { seeds, messages, coins, .. } = &self.buffers;
-        if let Some(Encoded { rows, count, is_staged }) = encoded {
+        if let Some(Encoded { rows, count, is_zero_copy }) = encoded {
             // Many operations that read one key would wait long for memory of the host.
-            let are_near = !is_staged || count == batch.operations() as usize;
+            let are_near = !is_zero_copy || count == batch.operations() as usize;
             if are_expanded && are_near && hashes::derive_from_encoded_keys(launches.whole) {
                 self.decode_encapsulation_keys(launches, Order::Beside, (rows, count), key);
                 let memory: [&Q::Memory; 5] = [given, rows, messages, shared_secrets, coins];

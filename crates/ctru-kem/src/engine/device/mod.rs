@@ -40,7 +40,6 @@ mod kem;
 mod launches;
 mod merged;
 mod options;
-mod past_caches;
 #[doc(hidden)]
 pub mod powers;
 mod prefetch;
@@ -51,6 +50,7 @@ mod set;
 mod slot;
 mod slots;
 mod staged;
+mod stores;
 mod threads;
 mod turn;
 mod words;

@@ -11,9 +11,9 @@ use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
 use super::inversion::RootInversion;
 use super::launches::Launches;
 use super::options::Products;
-use super::past_caches::{self, Written};
 use super::prefetch::prefetch;
 use super::set::Set;
+use super::stores::{self, Stores};
 use super::turn::Turn;
 use super::words::bytes_to_words;
 use crate::engine::Seeds;
@@ -156,10 +156,10 @@ impl<Q: Queue> OnDevice<Q> {
         Launches::new(self.set, whole)
     }
 
-    /// Returns whether kernels access keys or ciphertexts of encapsulations where the host stages
-    /// them. `is_whole` says whether one kernel does whole encapsulations, so that it reads each
-    /// key once and writes each ciphertext once.
-    pub(super) fn stages(&self, bytes: &[u8], is_whole: bool) -> bool {
+    /// Returns whether kernels access keys or ciphertexts of encapsulations in pinned memory of the
+    /// slot (zero-copy). `is_whole` says whether one kernel does whole encapsulations, so that it
+    /// reads each key once and writes each ciphertext once.
+    pub(super) fn is_zero_copy(&self, bytes: &[u8], is_whole: bool) -> bool {
         let may_be_many = is_whole && !self.queue.is_registered(bytes);
         is_direct(bytes.len()) || may_be_many && bytes.len() <= DIRECT_BYTES_OF_WHOLE
     }
@@ -167,24 +167,24 @@ impl<Q: Queue> OnDevice<Q> {
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
     /// them. Does not wait. The batch has `whole` operations.
     ///
-    /// More than [`COPIED_BYTES`] bytes in pinned memory of the caller are copied by the device,
-    /// unless they are staged. Other bytes are copied to `staged`, and sent from there unless
-    /// `is_staged`, which says that kernels read them there.
+    /// The host copies the bytes to `staged`. If `is_zero_copy`, kernels read them there; otherwise
+    /// the device copies them from there. More than [`COPIED_BYTES`] bytes that lie in pinned memory
+    /// of the caller and are not zero-copy take no detour: the device copies them from the caller.
     pub(super) fn bring<'a, 'env>(
         &self,
         scope: &Q::Scope<'env>,
         bytes: &'env [u8],
         (staged, to): Places<'a, Q>,
-        is_staged: bool,
+        is_zero_copy: bool,
         whole: usize,
     ) -> Result<&'a Q::Memory, RuntimeError> {
-        if !is_staged && bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
+        if !is_zero_copy && bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
             self.queue.upload_from(scope, bytes, to)?;
             return Ok(to);
         }
-        let written = Written::to_pinned(whole);
-        past_caches::copy(written, [(bytes, &mut staged.write()?[..bytes.len()])]);
-        if is_staged {
+        let kind = Stores::to_pinned(whole);
+        stores::copy(kind, [(bytes, &mut staged.write()?[..bytes.len()])]);
+        if is_zero_copy {
             return Ok(staged.on_device());
         }
         self.queue.upload(staged, 0..bytes.len(), to, 0)?;
@@ -252,12 +252,12 @@ impl<Q: Queue> OnDevice<Q> {
     /// the host in `staged`. Does not wait.
     pub(super) fn fetch<T: Plain>(
         &self,
-        is_staged: bool,
+        is_zero_copy: bool,
         from: &Array<T, Q>,
         staged: &mut Q::Pinned<T>,
         len: usize,
     ) -> Result<(), RuntimeError> {
-        if is_staged { Ok(()) } else { self.queue.download(from, 0..len, staged, 0) }
+        if is_zero_copy { Ok(()) } else { self.queue.download(from, 0..len, staged, 0) }
     }
 
     /// Waits for the key pairs and writes them to the caller's memory. `encapsulation_keys` has one
@@ -306,20 +306,20 @@ impl<Q: Queue> OnDevice<Q> {
             }
             received?;
             let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
-            let written = Written::by_engine(*has_several);
-            copy_encapsulation_keys(set, written, decapsulation_keys, copied_keys);
+            let kind = Stores::by_engine(*has_several);
+            copy_encapsulation_keys(set, kind, decapsulation_keys, copied_keys);
             return Ok(());
         }
         self.fetch(is_direct(len), keys, staged, len)?;
         let staged = &staged.read()?[..len];
-        match Written::to_caller(whole) {
-            Written::InCaches => {
+        match Stores::to_caller(whole) {
+            Stores::Temporal => {
                 decapsulation_keys.copy_from_slice(staged);
-                let written = Written::InCaches;
-                copy_encapsulation_keys(set, written, decapsulation_keys, copied_keys);
+                let kind = Stores::Temporal;
+                copy_encapsulation_keys(set, kind, decapsulation_keys, copied_keys);
             }
-            Written::PastCaches => {
-                copy_key_pairs_past_caches(set, staged, copied_keys, decapsulation_keys);
+            Stores::Streaming => {
+                copy_key_pairs_streaming(set, staged, copied_keys, decapsulation_keys);
             }
         }
         Ok(())
@@ -358,32 +358,31 @@ pub(super) fn are_few(readers: usize) -> bool {
     readers <= DIRECT_READERS
 }
 
-/// Returns the memory to which kernels write results for the host: `staged` if `is_staged`, else
-/// `on_device`. [`OnDevice::fetch`] makes them available to the host.
+/// Returns the memory to which kernels write results for the host: `staged` if `is_zero_copy`,
+/// else `on_device`. [`OnDevice::fetch`] makes them available to the host.
 pub(super) fn target<'a, T: Plain, Q: Queue>(
-    is_staged: bool,
+    is_zero_copy: bool,
     staged: &'a mut Q::Pinned<T>,
     on_device: &'a Array<T, Q>,
 ) -> &'a Q::Memory {
-    if is_staged { staged.on_device() } else { on_device }
+    if is_zero_copy { staged.on_device() } else { on_device }
 }
 
 /// Copies the encapsulation keys inside the decapsulation keys `from` to `to`, until `to` is full.
 ///
 /// The device has just written `from`, so the caches of the host do not hold it. The loop
-/// prefetches the rows that it copies later. `host_copy_of_rows_gb_s` in
-/// research/records/h200-machine.json has the rates with and without the prefetch.
-fn copy_encapsulation_keys(set: &Set, written: Written, from: &[u8], to: &mut [u8]) {
+/// prefetches the rows that it copies later, without which the copies take longer.
+fn copy_encapsulation_keys(set: &Set, kind: Stores, from: &[u8], to: &mut [u8]) {
     /// The distance in rows between the prefetch and the copy.
     const AHEAD: usize = 2;
     let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
     let key = |i: usize| from.get(i * from_row..)?.get(set.encapsulation_key.clone());
-    if written == Written::PastCaches {
+    if kind == Stores::Streaming {
         let keys = (0..to.len() / to_row).map_while(|i| {
             key(i + AHEAD).inspect(|later| prefetch(later));
             key(i)
         });
-        return past_caches::copy(written, keys.zip(to.chunks_exact_mut(to_row)));
+        return stores::copy(kind, keys.zip(to.chunks_exact_mut(to_row)));
     }
     for i in 0..to.len() / to_row {
         let later = (i + AHEAD) * to_row;
@@ -400,23 +399,18 @@ fn copy_encapsulation_keys(set: &Set, written: Written, from: &[u8], to: &mut [u
 /// Copies the decapsulation keys `from` to `to`, and the encapsulation keys inside them to
 /// `encapsulation_keys`, which has one key for each of them or is empty. Streaming stores leave no
 /// copy of `to` in the caches, so both copies read `from`.
-fn copy_key_pairs_past_caches(
-    set: &Set,
-    from: &[u8],
-    encapsulation_keys: &mut [u8],
-    to: &mut [u8],
-) {
+fn copy_key_pairs_streaming(set: &Set, from: &[u8], encapsulation_keys: &mut [u8], to: &mut [u8]) {
     /// Rows of a block, which the caches hold until it has been read twice.
     const ROWS: usize = 8;
     if encapsulation_keys.is_empty() {
-        return past_caches::copy(Written::PastCaches, [(from, to)]);
+        return stores::copy(Stores::Streaming, [(from, to)]);
     }
     let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
     debug_assert_eq!(from.len() / from_row, encapsulation_keys.len() / to_row);
     let blocks = from.chunks(ROWS * from_row).zip(to.chunks_mut(ROWS * from_row));
     let blocks = blocks.zip(encapsulation_keys.chunks_mut(ROWS * to_row));
-    past_caches::copy(
-        Written::PastCaches,
+    stores::copy(
+        Stores::Streaming,
         blocks.flat_map(|((from, to), keys)| {
             let inside = from.chunks_exact(from_row).map(|row| &row[set.encapsulation_key.clone()]);
             iter::once((from, to)).chain(inside.zip(keys.chunks_exact_mut(to_row)))
@@ -472,14 +466,14 @@ mod tests {
                 .chunks_exact(row)
                 .flat_map(|row| row[set.encapsulation_key.clone()].iter().copied())
                 .collect();
-            for written in [Written::InCaches, Written::PastCaches] {
+            for kind in [Stores::Temporal, Stores::Streaming] {
                 let mut inside = vec![0; count * inner];
-                copy_encapsulation_keys(set, written, &from, &mut inside);
-                assert!(inside == expected, "{count} {written:?}");
+                copy_encapsulation_keys(set, kind, &from, &mut inside);
+                assert!(inside == expected, "{count} {kind:?}");
             }
             for keys in [0, count] {
                 let (mut to, mut inside) = (vec![0; from.len()], vec![0; keys * inner]);
-                copy_key_pairs_past_caches(set, &from, &mut inside, &mut to);
+                copy_key_pairs_streaming(set, &from, &mut inside, &mut to);
                 assert!(to == from && inside == expected[..keys * inner], "{count} {keys}");
             }
         }

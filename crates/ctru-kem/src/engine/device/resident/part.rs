@@ -244,7 +244,7 @@ impl<Q: Queue> Slot<Q> {
         let encoded = encoded.as_ref().map(|(rows, _)| Encoded {
             rows: &**rows,
             count: keys as usize,
-            is_staged: false,
+            is_zero_copy: false,
         });
         let given = given.memory();
         device.encapsulate(&mut launches, batch, (key, encoded), given, &sent, &secrets);

@@ -2,53 +2,53 @@
 //! these are faster.
 //!
 //! On an H200 with 16 cores, batches of 1024 to 16,384 with a key for each operation take 4 to 20 %
-//! less time if bytes of the caller go past the caches, and batches of 131,072 and more take up to
-//! 23 % less if results do. The other way round, most of them take more time. For bytes of the
-//! caller in batches of 65,536, the measurements disagree, from 9 % less time to 9 % more
-//! (research/records/h200-past-caches.jsonl).
+//! less time if keys and ciphertexts of the caller are copied to pinned memory by streaming stores.
+//! Batches of 131,072 and more take up to 23 % less time if their results are copied so. In the
+//! other cases most batches take more time with streaming stores. For the inputs of batches of
+//! 65,536 the measurements disagree, from 9 % less time to 9 % more.
 
 #![allow(unsafe_code)]
 
 use core::ops::RangeInclusive;
 
-/// The batches whose bytes go past the caches to pinned memory. Batches of 256 gain nothing. Sizes
-/// between 256 and 1024, and between 16,384 and 65,536, were not measured.
-const UPLOADED_PAST: RangeInclusive<usize> = 1024..=16384;
+/// The batches whose inputs are copied to pinned memory by streaming stores. Batches of 256 gain
+/// nothing. Sizes between 256 and 1024, and between 16,384 and 65,536, were not measured.
+const STREAMED_INPUTS: RangeInclusive<usize> = 1024..=16384;
 
-/// The largest batch whose results go through the caches to memory of the caller.
-const LARGEST_IN_CACHES: usize = 65536;
+/// The largest batch whose results are copied to memory of the caller by ordinary stores.
+const LARGEST_TEMPORAL: usize = 65536;
 
-/// Where the bytes that a copy writes are kept.
+/// The kind of stores with which the host copies.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Written {
-    /// In the caches, from which they go to memory later.
-    InCaches,
-    /// In memory, but for incomplete lines at both ends. The processor does not load the lines that
-    /// it overwrites, which takes less of the memory's bandwidth. Only for x86-64.
-    PastCaches,
+pub(super) enum Stores {
+    /// Ordinary stores, which load the lines that they overwrite into the caches.
+    Temporal,
+    /// Streaming stores for whole cache lines, and ordinary ones for incomplete lines at both ends.
+    /// They bypass the caches, and the processor does not load what it overwrites, which saves
+    /// bandwidth of the memory. Only for x86-64.
+    Streaming,
 }
 
-impl Written {
-    /// Returns how bytes of a batch of `whole` operations are written to pinned memory.
+impl Stores {
+    /// Returns the stores for the inputs of a batch of `whole` operations.
     pub(super) fn to_pinned(whole: usize) -> Self {
-        Self::past_caches_if(UPLOADED_PAST.contains(&whole))
+        Self::streaming_if(STREAMED_INPUTS.contains(&whole))
     }
 
-    /// Returns how the results of a batch of `whole` operations are written to memory of the
-    /// caller.
+    /// Returns the stores for the results of a batch of `whole` operations.
     pub(super) fn to_caller(whole: usize) -> Self {
-        Self::past_caches_if(whole > LARGEST_IN_CACHES)
+        Self::streaming_if(whole > LARGEST_TEMPORAL)
     }
 
-    /// Returns how the host writes keys to the caller's pinned memory, to which the devices of an
-    /// engine write others. Several devices leave no bandwidth of the memory unused.
+    /// Returns the stores for keys that the host writes to pinned memory of the caller while the
+    /// devices write others. Several devices use all bandwidth of the memory.
     pub(super) fn by_engine(has_several: bool) -> Self {
-        Self::past_caches_if(has_several)
+        Self::streaming_if(has_several)
     }
 
-    fn past_caches_if(condition: bool) -> Self {
+    fn streaming_if(condition: bool) -> Self {
         let is_possible = cfg!(target_arch = "x86_64");
-        if condition && is_possible { Self::PastCaches } else { Self::InCaches }
+        if condition && is_possible { Self::Streaming } else { Self::Temporal }
     }
 }
 
@@ -56,12 +56,9 @@ impl Written {
 ///
 /// # Panics
 /// Panics if the slices of a pair have different lengths.
-pub(super) fn copy<'a>(
-    written: Written,
-    pairs: impl IntoIterator<Item = (&'a [u8], &'a mut [u8])>,
-) {
+pub(super) fn copy<'a>(kind: Stores, pairs: impl IntoIterator<Item = (&'a [u8], &'a mut [u8])>) {
     #[cfg(target_arch = "x86_64")]
-    if written == Written::PastCaches {
+    if kind == Stores::Streaming {
         let _fence = Fence;
         return pairs.into_iter().for_each(|(from, to)| {
             // SAFETY: `_fence` comes after all copies, and nothing accesses `to` before: the pairs
@@ -69,12 +66,12 @@ pub(super) fn copy<'a>(
             unsafe { copy_unfenced(from, to) };
         });
     }
-    let _ = written;
+    let _ = kind;
     pairs.into_iter().for_each(|(from, to)| to.copy_from_slice(from));
 }
 
-/// Waits for all stores past the caches when it is dropped, also if a copy panics, before other
-/// threads can learn of them.
+/// Orders all streaming stores before later ones when it is dropped, also if a copy panics. So
+/// other threads see them when they learn of the copy.
 #[cfg(target_arch = "x86_64")]
 struct Fence;
 
@@ -86,7 +83,7 @@ impl Drop for Fence {
     }
 }
 
-/// Copies bytes with stores past the caches.
+/// Copies bytes with streaming stores.
 ///
 /// # Safety
 /// This thread drops a [`Fence`] before anything accesses `to`.
@@ -118,7 +115,7 @@ unsafe fn copy_unfenced(from: &[u8], to: &mut [u8]) {
 mod tests {
     use std::vec::Vec;
 
-    use super::{Written, copy};
+    use super::{Stores, copy};
 
     #[test]
     fn copies_every_length_and_alignment() {
@@ -127,7 +124,7 @@ mod tests {
             for len in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300] {
                 let mut to = [0xaa; 400];
                 let pair = (&from[7..7 + len], &mut to[start..start + len]);
-                copy(Written::PastCaches, [pair]);
+                copy(Stores::Streaming, [pair]);
                 assert_eq!(to[start..start + len], from[7..7 + len]);
                 let others = to[..start].iter().chain(&to[start + len..]);
                 assert!(others.into_iter().all(|&byte| byte == 0xaa), "{start} {len}");
