@@ -13,7 +13,12 @@ use ctru_measure::{CASES, ResidentWorkload};
 #[test]
 fn every_operation_with_every_kind_of_keys() {
     let device = EmulatedDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 2, powers: Some(0), ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        chunk: 2,
+        slots: 2,
+        itoh_tsujii_max_chunk: Some(0),
+        ..DeviceOptions::default()
+    };
     let engine = DeviceEngine::<CtruPrime653, _>::new(device.clone(), options).unwrap();
     let workload = ResidentWorkload::new(&engine, &device, 2).unwrap();
     for (operation, keys) in CASES {

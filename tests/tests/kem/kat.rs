@@ -25,7 +25,12 @@ fn check_first_record<P: ParameterSet>() {
     let record: Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
     let bytes = |field: &str| const_hex::decode(record[field].as_str().unwrap()).unwrap();
 
-    let options = DeviceOptions { chunk: 2, slots: 1, powers: Some(0), ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        chunk: 2,
+        slots: 1,
+        itoh_tsujii_max_chunk: Some(0),
+        ..DeviceOptions::default()
+    };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let seed: [u8; KEY_PAIR_SEED_BYTES] = array(&[bytes("keygen_seed"), bytes("z")].concat());
     let mut public = [EncapsulationKey::<P>::placeholder()];

@@ -11,7 +11,12 @@ use crate::seed_vectors::check;
 fn seeds_of_engines<P: ParameterSet>() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     on_every_backend(|| check::<P, _>(&cpu));
-    let options = DeviceOptions { chunk: 1, slots: 1, powers: Some(0), ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        chunk: 1,
+        slots: 1,
+        itoh_tsujii_max_chunk: Some(0),
+        ..DeviceOptions::default()
+    };
     check(&DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap());
 }
 

@@ -32,10 +32,10 @@ pub(crate) struct GpuArgs {
         value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
     )]
     memory: usize,
-    /// The largest chunk in which key generation inverts by powers instead of division steps
+    /// The largest chunk in which key generation inverts as Itoh and Tsujii do, not by division steps
     /// [default: what is best on an H200]
     #[arg(long, value_name = "N")]
-    powers: Option<usize>,
+    itoh_tsujii_max_chunk: Option<usize>,
     /// Measure for a few seconds first, and choose chunk and slots by the results
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
     calibrate: bool,
@@ -86,7 +86,7 @@ impl GpuArgs {
             chunk: self.chunk,
             slots: self.slots,
             memory_limit: self.memory << 20,
-            powers: self.powers,
+            itoh_tsujii_max_chunk: self.itoh_tsujii_max_chunk,
             products: self.products.into(),
             ..DeviceOptions::default()
         };

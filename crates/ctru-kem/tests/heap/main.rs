@@ -182,7 +182,12 @@ const FEW: usize = 1000;
 fn devices() {
     let _alone = alone();
     // Inversion by powers takes the emulator seconds.
-    let options = DeviceOptions { chunk: 4, slots: 2, powers: Some(0), ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        chunk: 4,
+        slots: 2,
+        itoh_tsujii_max_chunk: Some(0),
+        ..DeviceOptions::default()
+    };
     let engine = DeviceEngine::<CtruPrime653, _>::new(EmulatedDevice::new(), options).unwrap();
     let case = Case::<CtruPrime653>::watched();
     case.run(&engine);

@@ -34,7 +34,12 @@ fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedD
 #[test]
 fn inversion_by_powers_equals_the_cpu() {
     type Set = CtruPrime653;
-    let options = DeviceOptions { chunk: 2, slots: 1, powers: Some(2), ..DeviceOptions::default() };
+    let options = DeviceOptions {
+        chunk: 2,
+        slots: 1,
+        itoh_tsujii_max_chunk: Some(2),
+        ..DeviceOptions::default()
+    };
     let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
     let mut keys = vec![DecapsulationKey::<Set>::placeholder(); 3];
     device.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut keys).unwrap();
@@ -642,10 +647,11 @@ fn calibration_keeps_to_the_limit() {
 
 /// Uses a product tree of several levels, some of which end with a node without a sibling. Its
 /// roots are inverted by powers in chunks of at most `powers` operations.
-fn check_keys_through_a_deep_tree<P: ParameterSet>(powers: usize) {
+fn check_keys_through_a_deep_tree<P: ParameterSet>(itoh_tsujii_max_chunk: usize) {
     const COUNT: usize = 4 * 16 + 5;
-    let powers = Some(powers);
-    let options = DeviceOptions { chunk: COUNT, slots: 1, powers, ..DeviceOptions::default() };
+    let itoh_tsujii_max_chunk = Some(itoh_tsujii_max_chunk);
+    let options =
+        DeviceOptions { chunk: COUNT, slots: 1, itoh_tsujii_max_chunk, ..DeviceOptions::default() };
     let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];

@@ -124,8 +124,12 @@ pub(crate) fn on_emulator(input: &[u8]) {
     static ENGINE: OnceLock<DeviceEngine<P, EmulatedDevice>> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| {
         // Inversion by powers takes the emulator seconds.
-        let options =
-            DeviceOptions { chunk: 1, slots: 1, powers: Some(0), ..DeviceOptions::default() };
+        let options = DeviceOptions {
+            chunk: 1,
+            slots: 1,
+            itoh_tsujii_max_chunk: Some(0),
+            ..DeviceOptions::default()
+        };
         DeviceEngine::new(EmulatedDevice::new(), options).expect("the host has memory")
     });
     let key = DecapsulationKey::<P>::generate_deterministic(&part(input, 0), &part(input, 32));

@@ -79,7 +79,8 @@ impl<D: Device> Batches<D> {
         devices: Vec<D>,
         options: DeviceOptions,
     ) -> Result<Self, EngineError> {
-        let DeviceOptions { chunk, slots, memory_limit, powers, products, merging } = options;
+        let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, products, merging } =
+            options;
         if chunk == 0 || slots == 0 || devices.is_empty() {
             return Err(EngineError::NoSlots);
         }
@@ -92,8 +93,8 @@ impl<D: Device> Batches<D> {
         let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
         let has_several = devices.len() > 1;
         let of_device = |device: &D| -> Result<_, RuntimeError> {
-            let powers = powers.unwrap_or(set.powers);
-            let roots = RootInversion { powers, maps: SharedMaps::new() };
+            let powers_max_chunk = itoh_tsujii_max_chunk.unwrap_or(set.itoh_tsujii_max_chunk);
+            let roots = RootInversion { powers_max_chunk, maps: SharedMaps::new() };
             let turn = Arc::<Turn>::default();
             // The kernels of the first slots go first, so that the chunks of a batch end one after
             // the other, and the results of one are transferred while others are computed.

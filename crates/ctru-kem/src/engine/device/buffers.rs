@@ -290,7 +290,7 @@ mod tests {
         let each = [Products::Ntt, Products::Polyphase, Products::SameKey].map(|products| {
             let footprint = Footprint::of(set, products);
             for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
-                let roots = RootInversion { powers: 0, maps: SharedMaps::new() };
+                let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
                 let buffers = Buffers::new(&queue, set, chunk, products, roots).unwrap();
                 let bytes: usize = buffers.memory().into_iter().map(DeviceMemory::bytes).sum();
                 let bound = footprint.device_bytes(chunk);

@@ -51,14 +51,14 @@ pub(super) struct Tree<Q: Queue> {
 #[derive(Debug)]
 pub(super) struct RootInversion<Q: Queue> {
     /// The largest number of leaves of a tree whose roots are inverted by powers.
-    pub(super) powers: usize,
+    pub(super) powers_max_chunk: usize,
     /// The matrices of the powers.
     pub(super) maps: SharedMaps<Q>,
 }
 
 impl<Q: Queue> Clone for RootInversion<Q> {
     fn clone(&self) -> Self {
-        Self { powers: self.powers, maps: self.maps.clone() }
+        Self { powers_max_chunk: self.powers_max_chunk, maps: self.maps.clone() }
     }
 }
 
@@ -116,7 +116,8 @@ impl<Q: Queue> Tree<Q> {
     /// Returns all arrays, for wiping.
     pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
         // Without `..`, so that no array can be forgotten.
-        let Self { levels, inversion: RootInversion { powers: _, maps: _ }, roots } = self;
+        let Self { levels, inversion: RootInversion { powers_max_chunk: _, maps: _ }, roots } =
+            self;
         let roots = roots.get().and_then(Option::as_ref);
         levels.iter().chain(roots.into_iter().flat_map(Roots::memory))
     }
@@ -154,7 +155,8 @@ impl<Q: Queue> Tree<Q> {
         let tree = &self.levels;
         let sizes: Vec<usize> = level_sizes(count, roots_of(whole)).collect();
         let top = sizes.len() - 1;
-        let roots = if count <= self.inversion.powers { self.roots(queue, set)? } else { None };
+        let roots =
+            if count <= self.inversion.powers_max_chunk { self.roots(queue, set)? } else { None };
         let nodes = |level: usize| match roots {
             Some(roots) if level == top => &roots.elements,
             _ => &tree[level],
@@ -204,7 +206,8 @@ mod tests {
             memory.total - memory.free
         };
         let before = used();
-        let tree = Tree::new(&queue, set, 101, RootInversion { powers: 100, maps }).unwrap();
+        let tree =
+            Tree::new(&queue, set, 101, RootInversion { powers_max_chunk: 100, maps }).unwrap();
         let wiped = || tree.memory().map(|array| size_of::<u16>() * array.len()).sum::<usize>();
         let levels = wiped();
         assert!(levels > 0 && levels == used() - before);

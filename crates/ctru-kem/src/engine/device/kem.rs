@@ -644,7 +644,7 @@ mod tests {
         const LARGE: usize = 1 << 20;
         let device = EmulatedDevice::new();
         let queue = device.queue().unwrap();
-        let roots = RootInversion { powers: 0, maps: SharedMaps::new() };
+        let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
         let set = Set::of::<P>();
         let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots, Arc::default(), false);
         let mut slot = slot.unwrap();

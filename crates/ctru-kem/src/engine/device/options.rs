@@ -41,7 +41,7 @@ pub struct DeviceOptions {
     /// for n = 1277.
     ///
     /// The first inversion by powers computes matrices on the host, which takes some 20 to 90 ms.
-    pub powers: Option<usize>,
+    pub itoh_tsujii_max_chunk: Option<usize>,
     /// How the engine multiplies polynomials.
     pub products: Products,
     /// How the engine merges small batches of several callers. Not part of the stable interface.
@@ -58,7 +58,7 @@ impl Default for DeviceOptions {
             chunk: 8192,
             slots: 16,
             memory_limit: 2 << 30,
-            powers: None,
+            itoh_tsujii_max_chunk: None,
             products: Products::Polyphase,
             merging: Merging::default(),
         }
@@ -142,11 +142,11 @@ impl DeviceOptions {
         static CHOSEN: OnceLock<Chosen> = OnceLock::new();
         let chosen = CHOSEN.get_or_init(Mutex::default);
         let set = [P::NAME, P::Encoding::NAME];
-        let Self { memory_limit, powers, products, merging, .. } = self;
+        let Self { memory_limit, itoh_tsujii_max_chunk, products, merging, .. } = self;
         let memory: Result<Vec<_>, _> =
             devices.iter().map(|device| device.memory_info().map(|info| info.total)).collect();
         let (kind, memory) = (type_name::<D>(), memory?);
-        let options = format!("{products:?} {memory_limit} {powers:?} {merging:?}");
+        let options = format!("{products:?} {memory_limit} {itoh_tsujii_max_chunk:?} {merging:?}");
         let described = format!("{kind} {devices:?} {memory:?} {options}");
         let key = (set, described, operations);
         if let Some(&options) = super::lock(chosen).get(&key) {

@@ -60,7 +60,7 @@ pub(super) struct Set {
     pub(super) chain: &'static Chain,
     /// The largest number of key generations of a chunk for which inversion by powers is faster
     /// than division steps on an H200, as far as it was measured.
-    pub(super) powers: usize,
+    pub(super) itoh_tsujii_max_chunk: usize,
     /// The least number of operations of a chunk with one key that is encrypted by the matrix of
     /// this key. Smaller chunks have too few blocks of 16 operations to occupy an H200.
     pub(super) matrix_encryption: u32,
@@ -94,7 +94,7 @@ impl Set {
                 key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
                 encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
                 chain: Chain::of::<P::Ring>(),
-                powers: match P::Ring::N {
+                itoh_tsujii_max_chunk: match P::Ring::N {
                     653 | 761 => 8192,
                     _ => 2048,
                 },

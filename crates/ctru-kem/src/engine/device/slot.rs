@@ -168,8 +168,8 @@ impl<Q: Queue> OnDevice<Q> {
     /// them. Does not wait. The batch has `whole` operations.
     ///
     /// The host copies the bytes to `staged`. If `is_zero_copy`, kernels read them there; otherwise
-    /// the device copies them from there. More than [`COPIED_BYTES`] bytes that lie in pinned memory
-    /// of the caller and are not zero-copy take no detour: the device copies them from the caller.
+    /// the device copies them from there. An exception are more than [`COPIED_BYTES`] bytes in
+    /// pinned memory of the caller that are not zero-copy: the device copies them from the caller.
     pub(super) fn bring<'a, 'env>(
         &self,
         scope: &Q::Scope<'env>,

@@ -27,5 +27,5 @@ pub(crate) fn decode<P: ParameterSet>(bytes: &[u8]) -> Poly<P::Ring> {
 
 /// Returns options for engines on the emulator, which takes seconds for an inversion by powers.
 pub(crate) fn emulated() -> DeviceOptions {
-    DeviceOptions { powers: Some(0), ..DeviceOptions::default() }
+    DeviceOptions { itoh_tsujii_max_chunk: Some(0), ..DeviceOptions::default() }
 }
