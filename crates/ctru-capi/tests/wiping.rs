@@ -72,7 +72,7 @@ fn check(functions: &Functions) {
         };
         for (name, call) in calls {
             let left = left_by(|| assert_eq!(call(), CTRU_OK, "{name}"));
-            // SAFETY: as above.
+            // SAFETY: the buffers have the bytes of their values, and no call is using them.
             let (sk, ss) = unsafe {
                 let secret_key = std::slice::from_raw_parts(sk_at, functions.bytes[1]);
                 (secret_key.to_vec(), std::slice::from_raw_parts(ss_at, 32).to_vec())

@@ -3,8 +3,8 @@
 //! Files appear complete or not at all. The program writes a temporary file, `.ctru-*`, in the same
 //! folder, and then renames it. An old file keeps its name until that moment.
 //!
-//! What is no regular file, such as a pipe, a device or an open stream, is written to and keeps its
-//! name; see [`sink`](crate::sink).
+//! An output that is not a regular file, such as a pipe, a device or an open stream, is written in
+//! place; see [`sink`](crate::sink).
 //!
 //! Of several outputs, either all are written or none. The program gives each old file except the
 //! last one a second name, `.ctru-*.old`, until all new files have their names. If a new file
@@ -132,8 +132,8 @@ pub(crate) struct Output<'a> {
     pub(crate) secret: bool,
 }
 
-/// Writes all files or none, then what is no file. Fails if an output would replace one of the
-/// `inputs`.
+/// Writes all regular files or none, and then the other outputs. Fails if an output would replace
+/// one of the `inputs`.
 ///
 /// # Errors
 /// [`Error`]. If an output fails that is no file, the error names the files that have been written.

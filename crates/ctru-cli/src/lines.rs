@@ -112,8 +112,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Returns the message of an error in a line that the parser saw alone. For the parser, the number
-/// of this line was 1.
+/// Returns the message of an error in a single line, without the line number 1 that the parser
+/// adds.
 pub(crate) fn problem(error: &serde_json::Error) -> String {
     ctru_program::visible(error.to_string().replace(" at line 1 column", " at column"))
 }

@@ -17,11 +17,11 @@ use nix::unistd::{Uid, User};
 use crate::error::Error;
 use crate::names::display;
 
-/// The name of the file that is locked. A folder itself can be locked, too, but everybody who may
-/// read it could do so.
+/// The name of the file that is locked. The folder itself could be locked too, but then everybody
+/// who may read it could lock it.
 const NAME: &str = ".ctru-lock";
 
-/// The time after which a program stops to wait for others. They hold a lock while they rename a
+/// The time after which a program stops waiting for others. They hold a lock while they rename a
 /// few files.
 const PATIENCE: Duration = Duration::from_secs(10);
 

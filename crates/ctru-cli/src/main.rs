@@ -10,7 +10,8 @@
 //! - [`mod@format`] converts keys, ciphertexts and shared secrets to the contents of files, and
 //!   back.
 //! - [`found`] names what a file holds if it is nothing of this program.
-//! - [`key_file`] does so for the key files of other programs, PKCS#8 and SubjectPublicKeyInfo.
+//! - [`key_file`] converts keys to and from PKCS#8 and SubjectPublicKeyInfo, the forms of other
+//!   programs.
 //! - [`files`] reads and writes files, and [`lines`] reads files of one object per line.
 //! - [`sink`] finds out whether an output is a file or a stream, and writes to streams.
 //! - `lock` lets only one program at a time replace several files in a folder, on Unix.

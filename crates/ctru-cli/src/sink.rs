@@ -110,7 +110,7 @@ pub(crate) fn is_stream(path: &Path) -> bool {
 enum End {
     /// The stream with this number in this process.
     Stream(u32),
-    /// A stream of another process, or a name of the system for a stream that is not there.
+    /// A stream of another process, or the name of a stream that is not open.
     Other,
     /// Nothing.
     Nothing,

@@ -5,10 +5,10 @@
 //! with `CLONE_NEWPID`, the fork of a process with the number 1 has the number 1 again. Handlers of
 //! `pthread_atfork` do not either, because only `fork` of the C library calls them, not `clone`.
 //!
-//! So a page of memory tells: Linux fills it with zeros in each new process that has a copy of the
-//! memory (`MADV_WIPEONFORK`), by whichever call it comes. The number of the process counts beside
-//! it. It tells alone where there is no such page: before Linux 4.14, on other systems, and in
-//! emulators that do not do as they are advised.
+//! So a page of memory decides: Linux fills it with zeros in each new process that has a copy of
+//! the memory (`MADV_WIPEONFORK`), whichever call made the process. The number of the process is
+//! compared as well. Where there is no such page, the number alone decides: before Linux 4.14, on
+//! other systems, and in emulators that ignore the advice.
 
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -27,7 +27,7 @@ pub struct Process {
 impl Process {
     /// Returns the process that runs.
     ///
-    /// It differs from that of each process whose fork runs, and from that of its forks.
+    /// The value differs from that of each ancestor and of each fork of this process.
     #[must_use]
     pub fn current() -> Self {
         Self { id: process::id(), number: number() }

@@ -1,4 +1,4 @@
-//! The place that is zero in a new process.
+//! A place in memory that is zero in a new process.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ pub(crate) fn place() -> &'static AtomicU64 {
     unsafe { &*place }
 }
 
-/// Returns the place that this call, or another thread at the same time, has made.
+/// Makes the place, unless another thread makes it at the same time. Returns it.
 fn make() -> *mut AtomicU64 {
     /// The place where the system has no page that it fills with zeros.
     static KEPT: AtomicU64 = AtomicU64::new(0);

@@ -368,7 +368,7 @@ fn memory_and_streams_of_other_code() {
     assert_eq!(back[..256], [9; 256]);
 
     // Elements at multiples of their size by their address, not by their place in the slice.
-    // SAFETY: as above.
+    // SAFETY: the memory lives longer, and the queues follow one another.
     let lent = unsafe { device.lend(memory.address() + 1, 255) };
     assert_eq!(owner.slice::<u32>(&lent, 3..255).unwrap().len(), 63);
     assert!(owner.slice::<u32>(&lent, 0..252).is_err());

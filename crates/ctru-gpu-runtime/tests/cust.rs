@@ -42,7 +42,7 @@ fn contexts_and_streams_of_cust() {
     }
 
     let other = LegacyContext::create_and_push(ContextFlags::SCHED_AUTO, gpu).unwrap();
-    // SAFETY: as above.
+    // SAFETY: no code captures a graph from the stream.
     let refused = unsafe { CudaQueue::of_stream(device, stream()) };
     assert!(matches!(refused, Err(RuntimeError::Foreign { .. })), "{refused:?}");
     drop(other);

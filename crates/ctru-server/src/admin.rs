@@ -29,7 +29,7 @@ const HEAD: Duration = Duration::from_secs(5);
 /// How long answers may take when the server ends.
 const ENDING: Duration = Duration::from_millis(200);
 
-/// What the probes look at.
+/// The state that the probes report.
 #[derive(Clone, Debug)]
 pub(crate) struct Admin {
     pub(crate) service: Service,
@@ -45,7 +45,7 @@ impl Admin {
         self.shared.metrics.set_message_bytes(self.memory.used());
     }
 
-    /// Answers until `over`. The answers that are under way then may take a little longer.
+    /// Answers until `over`. Answers that are under way at that time may take [`ENDING`] longer.
     pub(crate) async fn run(self, listener: TcpListener, over: impl Future<Output = ()> + Send) {
         let routes = Router::new()
             .route("/metrics", get(metrics))
@@ -82,7 +82,7 @@ impl Admin {
     }
 }
 
-/// Answers one request of a connection, unless too many others begin meanwhile.
+/// Answers one request of a connection. Gives it up if [`CONNECTIONS`] others begin after it.
 async fn answer(
     stream: TcpStream,
     service: TowerToHyperService<Router>,
@@ -109,7 +109,7 @@ async fn metrics(State(admin): State<Admin>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, kind)], admin.shared.metrics.text())
 }
 
-/// Fails when only another start helps.
+/// Answers the liveness probe: fails when only a restart helps.
 async fn live(State(admin): State<Admin>) -> (StatusCode, &'static str) {
     match admin.shared.is_lost() {
         true => (StatusCode::SERVICE_UNAVAILABLE, "the device is lost\n"),
@@ -117,7 +117,7 @@ async fn live(State(admin): State<Admin>) -> (StatusCode, &'static str) {
     }
 }
 
-/// Fails when calls should go to another server.
+/// Answers the readiness probe: fails when calls should go to another server.
 async fn ready(State(admin): State<Admin>) -> (StatusCode, &'static str) {
     match admin.stages.is_stopping() {
         true => (StatusCode::SERVICE_UNAVAILABLE, "going down\n"),

@@ -18,16 +18,16 @@ const PREFIX: usize = 5;
 /// waits for each of its next bytes for no longer than the limit.
 pub(crate) struct Arrival {
     limit: Duration,
-    /// When the client is late. Nothing while it may wait.
+    /// The time at which the client is late, or `None` while it may wait.
     late: Option<Pin<Box<Sleep>>>,
-    /// The message that arrives, if the body is a stream.
+    /// The message that is arriving, if the body is a stream.
     message: Option<Incomplete>,
 }
 
-/// A message of a stream that arrives.
+/// A message of a stream that is arriving.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Incomplete {
-    /// The bytes of the prefix that are there.
+    /// The bytes of the prefix that have arrived.
     prefix: [u8; PREFIX],
     has: usize,
     /// The bytes of the message that are still to come.
@@ -80,7 +80,7 @@ impl Arrival {
         }
     }
 
-    /// Waits, while the client sends nothing, until it is late.
+    /// Becomes ready when the client is late, that is, when it has sent nothing for too long.
     pub(crate) fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<Fault> {
         let limit = self.limit;
         if self.message.as_ref().is_some_and(Incomplete::is_under_way) {

@@ -1,9 +1,9 @@
-//! What surrounds each call: its caller, its deadline, its memory, its number, and its metrics.
+//! Handles what all calls have in common: caller, deadline, memory, number and metrics.
 //!
 //! When the deadline passes before the work begins, the call ends with `DEADLINE_EXCEEDED`, and the
-//! work is not done. Otherwise the call ends as its work does, also after the deadline. So a client
-//! that gets this code from the server knows that no limit of a key has been spent; its rate may
-//! have been.
+//! work is not done. Once the work has begun, the call ends as the work does, even after the
+//! deadline. So a client that gets this code from the server knows that the call has not counted
+//! against the limit of a key. It may have counted against the rate of the client.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -38,10 +38,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_ID: usize = 64;
 /// The name of all methods of other services.
 const OTHER: &str = "other";
-/// What a call takes beside its head and its messages, in bytes: its task, its stream of HTTP/2,
-/// and what the allocator keeps for them.
+/// The bytes that a call takes apart from its head and its messages, for its task, its stream of
+/// HTTP/2, and the overhead of the allocator.
 const STATE: usize = 8 << 10;
-/// What each header takes beside its name and its value, as HTTP/2 counts them.
+/// The bytes that each header takes apart from its name and its value, as HTTP/2 counts them.
 const HEADER: usize = 32;
 /// Answers go to HTTP/2 in pieces of this size, so that a call holds its memory until the client
 /// has read almost all of its answer. A stream takes its next answer only then, and so holds the
@@ -208,8 +208,8 @@ struct Counted {
     body: Incoming,
     arrival: Arrival,
     held: Arc<Held>,
-    /// When the body ends before its client ends it. The streams of `kem.proto` end by themselves
-    /// when the server is going down, but those of reflection would hold it up.
+    /// Ends the body when the server is going down. The streams of `kem.proto` then end by
+    /// themselves, but those of reflection would delay the shutdown.
     over: Option<Over>,
     is_over: bool,
 }
@@ -274,7 +274,8 @@ struct End {
     started: Instant,
     /// The status, once it is known.
     code: Option<Code>,
-    /// The place of keys that the call has loaded. They are kept if the client gets their name.
+    /// The place of keys that the call has loaded. The server keeps them if the client gets their
+    /// name.
     place: Option<Arc<Place>>,
     span: tracing::Span,
     held: Arc<Held>,
@@ -327,7 +328,8 @@ impl http_body::Body for Observed {
 }
 
 impl Observed {
-    /// Counts the next message of the answer in place of the last one, if nobody else does.
+    /// Counts the memory of the next message of the answer in place of the last one, unless other
+    /// code counts it.
     ///
     /// # Errors
     /// [`Fault::MemoryFull`].

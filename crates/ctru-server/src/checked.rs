@@ -1,8 +1,8 @@
 //! An engine whose results are checked.
 //!
-//! Each generated key pair encapsulates and decapsulates once. Of an engine for devices, some
-//! operations are computed again on the CPU. A wrong result means that no further one can be
-//! trusted, so it is an error of the engine.
+//! Each generated key pair encapsulates and decapsulates once. The CPU computes some operations of
+//! an engine for devices again. After a wrong result no other result can be trusted, so the wrapper
+//! reports it as an error of the engine.
 
 use std::num::NonZeroU64;
 use std::slice;
@@ -22,7 +22,7 @@ use crate::locked::Locked;
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(crate) cpu: CpuEngine,
-    /// One of so many operations is computed again, on average.
+    /// The CPU computes one of this many operations again, on average.
     pub(crate) one_in: NonZeroU64,
 }
 
@@ -30,11 +30,12 @@ pub(crate) struct Comparison {
 pub(crate) struct Checked<E> {
     inner: E,
     comparison: Option<Comparison>,
-    /// The operations until the next one that is computed again, which is the first one at first.
+    /// The number of operations before the next one that is computed again. It begins with 0.
     left: Mutex<u64>,
 }
 
-/// Keys on the engine, and one of them as it came, with which operations are computed again.
+/// Keys on the engine, and a plain copy of one of them, with which the CPU computes operations
+/// again.
 #[derive(Debug)]
 pub(crate) struct Loaded<L, K> {
     keys: L,

@@ -22,7 +22,7 @@ use crate::tls::{ClientTls, TlsError};
 
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(5);
-/// The longest time that the header of a request has room for, or a little less.
+/// The longest timeout that fits the header of a request, rounded down.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(99_999_999);
 /// A client with a call in progress asks a silent server whether it is there after this time.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
@@ -85,13 +85,13 @@ pub fn is_retryable(status: &Status) -> bool {
     }
 }
 
-/// Returns whether an attempt with this end is followed by another one. The deadline is that of the
-/// attempt, and another server may keep the next one.
+/// Returns whether another attempt follows one that ended so. An expired deadline is that of one
+/// attempt, and another server may meet that of the next.
 fn is_repeated(status: &Status) -> bool {
     status.code() == Code::DeadlineExceeded || is_retryable(status)
 }
 
-/// Gives up connections that do not open, or on which the server is silent.
+/// Sets limits: connections end if they do not open, or if the server is silent.
 fn limited(endpoint: Endpoint) -> Endpoint {
     endpoint
         .connect_timeout(CONNECT)

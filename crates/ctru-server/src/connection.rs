@@ -32,9 +32,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(10);
 /// How long the calls of a connection may go on after its end, while the server goes on.
 const GRACE: Duration = Duration::from_secs(10);
-/// The longest age that is told from others.
+/// The longest age of a connection; longer limits count as this one.
 const LONGEST: Duration = Duration::from_secs(1 << 32);
-/// Of the clients that are refused, the log names this many in a minute.
+/// The number of refused clients that the log names in a minute.
 const REFUSALS_PER_MINUTE: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// The longest head of a call in bytes.
@@ -55,28 +55,28 @@ pub(crate) struct Connections {
     pub(crate) next: Arc<AtomicU64>,
     pub(crate) stages: Stages,
     pub(crate) refusals: Refusals,
-    /// Each connection has a clone, so that the receiver ends with the last of them.
+    /// Each connection holds a clone, so the receiver ends when the last connection does.
     pub(crate) _open: mpsc::Sender<()>,
 }
 
-/// Those of which only the newest may go on, such as TLS handshakes. They take no room from
-/// connections, because a client that does not finish may be anybody.
+/// Tasks of which only the newest may go on, such as TLS handshakes. They do not count as
+/// connections, because anybody can begin a handshake and not finish it.
 #[derive(Clone, Debug)]
 pub(crate) struct Newest {
     most: usize,
-    /// The oldest is the first.
+    /// One sender for each task, the oldest first.
     under_way: Arc<Mutex<VecDeque<oneshot::Sender<()>>>>,
 }
 
 impl Newest {
-    /// Lets the `most` newest go on.
+    /// Makes a list in which the `most` newest tasks may go on.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, under_way: Arc::default() }
     }
 
-    /// Begins one. If there are too many, the oldest one is given up: those of clients that mean it
-    /// take much less time than others may. The receiver learns that its own is given up; dropping
-    /// it ends it.
+    /// Begins a task. If there are too many, gives up the oldest one, because honest clients finish
+    /// long before that. The receiver learns that its task is given up. Dropping the receiver ends
+    /// the task.
     pub(crate) fn begin(&self) -> oneshot::Receiver<()> {
         let (sender, given_up) = oneshot::channel();
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);

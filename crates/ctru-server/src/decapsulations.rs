@@ -26,10 +26,10 @@ impl KeyHash {
 
 /// The decapsulations that the private keys of each client have done, and their limit.
 ///
-/// The table never counts too few. When it is full, the client with the most keys loses the half of
-/// its keys with the smallest counts, and from then on the largest lost count stands for the count
-/// of every key of this client that is not in the table. So a client that uses many keys takes
-/// nothing from others.
+/// A count in the table is never too small. When the table is full, it drops entries of the client
+/// with the most keys: the half with the smallest counts. From then on, each key of this client
+/// that is not in the table counts as if it had the largest dropped count. So a client with many
+/// keys affects only itself.
 #[derive(Debug)]
 pub(crate) struct Decapsulations {
     /// The limit of every key. Without it, keys have the limit of their scheme, if it has one.
@@ -77,8 +77,8 @@ impl Decapsulations {
         self.lock().most
     }
 
-    /// Counts `count` decapsulations of each key of a client. A key that comes several times counts
-    /// as often. Warns of each key that reaches the half of its limit.
+    /// Counts `count` decapsulations of each key of a client. A key that occurs several times
+    /// counts once for each time. Warns of each key that reaches the half of its limit.
     ///
     /// # Errors
     /// [`Fault::KeySpent`] if a key would exceed the limit; then nothing is counted.
@@ -141,7 +141,7 @@ impl Table {
         }
     }
 
-    /// Takes back what was counted. What has been forgotten since then stays counted.
+    /// Subtracts a count again, unless the table has dropped the key since.
     fn take_back(&mut self, owner: Owner, key: KeyHash, count: u64) {
         let counts = self.clients.get_mut(&owner);
         if let Some(before) = counts.and_then(|counts| counts.by_key.get_mut(&key)) {
@@ -149,7 +149,8 @@ impl Table {
         }
     }
 
-    /// Forgets keys of the client that has most, or a client that has none.
+    /// Drops the keys with the smallest counts of the client with the most keys, or a client
+    /// without keys.
     fn forget(&mut self) {
         let clients = self.clients.iter_mut();
         let Some((&owner, counts)) = clients.max_by_key(|(_, counts)| counts.by_key.len()) else {
@@ -166,8 +167,8 @@ impl Table {
 }
 
 impl Counts {
-    /// Forgets the keys with the smallest counts, and returns their number, at least one. There is
-    /// a key.
+    /// Drops the half of the keys with the smallest counts, at least one, and returns how many.
+    /// There must be a key.
     fn forget_half(&mut self) -> usize {
         let mut all: Vec<u64> = self.by_key.values().copied().collect();
         let middle = all.len() / 2;

@@ -23,12 +23,13 @@ pub trait EngineFactory: Send + Sync + 'static {
             DecapsulationKeys: Send + Sync + 'static,
         > + 'static;
 
-    /// From this number of operations on, a key gets a call of the engine of its own, which
-    /// decodes the key once. Keys with fewer operations share a call that decodes a key for each.
+    /// The least number of operations for which a key gets a call of the engine of its own, which
+    /// decodes the key once. Keys with fewer operations share a call, which decodes a key for each
+    /// operation.
     const OWN_CALL: usize = 8;
 
-    /// The most operations of a call that the thread that brings them computes at once, if nothing
-    /// waits. With 0, another thread computes all calls.
+    /// The largest call, in operations, that the submitting thread computes itself if no job waits.
+    /// With 0, other threads compute all calls.
     const AT_ONCE: usize = 0;
 
     /// Makes the engine of one parameter set.
@@ -52,10 +53,10 @@ impl EngineFactory for CpuEngine {
 
 type Made = Result<Arc<dyn Compute>, EngineError>;
 
-/// An engine that nobody uses keeps what it has computed for this long.
+/// How long an unused engine keeps secrets of its last batches.
 const IDLE: Duration = Duration::from_secs(1);
-/// An engine that is always in use keeps old secrets for this long: its next batches may be smaller
-/// and leave them where they are.
+/// How long an engine in constant use keeps old secrets. Its next batches may be smaller, and then
+/// they do not overwrite them.
 const BUSY: Duration = Duration::from_secs(60);
 
 /// The engines of all schemes. A lane of calls uses one of these.
@@ -138,9 +139,9 @@ impl Engines {
         Self::of_factory(factory, None)
     }
 
-    /// Returns the engines that a factory makes, of whose operations one in `one_in` is computed
-    /// again on the CPU: the first one of each scheme, and then others at random. An engine that
-    /// computes wrongly is lost.
+    /// Returns the engines that a factory makes. The CPU computes one in `one_in` of their
+    /// operations again: the first one of each scheme, and then random ones. An engine with a wrong
+    /// result counts as lost.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start threads.
@@ -156,7 +157,7 @@ impl Engines {
         Self { at_once: F::AT_ONCE, make: Box::new(make), made, uses }
     }
 
-    /// Returns the most operations that the thread that brings them computes at once.
+    /// Returns the largest call, in operations, that the submitting thread computes itself.
     pub(crate) fn at_once(&self) -> usize {
         self.at_once
     }
@@ -197,8 +198,8 @@ impl Engines {
         lock(&self.uses[scheme.index()]).is_unloaded = true;
     }
 
-    /// Wipes the engines whose time has come, or all that were used. Calls go on: an engine is
-    /// wiped slot by slot, and a call waits for one of them at most.
+    /// Wipes the engines that are due, or with `all` each engine that was used. Calls go on: an
+    /// engine is wiped slot by slot, and a call waits for one slot at most.
     pub(crate) fn wipe(&self, all: bool, shared: &Shared) {
         for (in_use, made) in self.uses.iter().zip(&self.made) {
             let mut state = lock(in_use);

@@ -23,14 +23,16 @@ pub(crate) struct Peer {
     pub(crate) owner: Owner,
     /// Whom the queue is fair to: the owner if clients are identified, the connection otherwise.
     pub(crate) share: Share,
-    /// Whence it calls. It stands for the client where clients have no identity.
+    /// The address or user from which it calls. It stands for the client where clients have no
+    /// identity.
     pub(crate) source: Source,
 }
 
-/// Whence a client calls. One that makes more connections is no other source.
+/// The origin of a client, which is the same for all its connections.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
-    /// An address. Of IPv6 addresses, whoever has one has all with the same first 64 bits.
+    /// An address. All IPv6 addresses with the same first 64 bits count as one, because one user
+    /// can have them all.
     Address(IpAddr),
     /// A user of this machine, by number.
     User(u32),

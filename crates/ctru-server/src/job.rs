@@ -42,9 +42,9 @@ pub(crate) enum Keys {
 /// Where the answer of a job goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Fault>>;
 
-/// The right to decide what becomes of a job, which only one can take: a thread that begins its
-/// work, or the caller whose deadline has passed. So no work is begun of a call that has ended with
-/// `DEADLINE_EXCEEDED`.
+/// The right to decide about a job, which can be taken once: by a thread that begins the work, or
+/// by the caller whose deadline has passed. So no thread begins the work of a call that has ended
+/// with `DEADLINE_EXCEEDED`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claim(Arc<AtomicBool>);
 

@@ -4,9 +4,9 @@
 //! batch is full or that job has waited for the longest delay. While all threads compute, jobs
 //! gather in the queue, so batches grow with the load.
 //!
-//! If nothing waits and no job is to wait for others, the thread that brings a job of a few
-//! operations computes it at once on engines for which that takes less time than to wake another
-//! thread ([`EngineFactory::AT_ONCE`](crate::EngineFactory::AT_ONCE)).
+//! If no job waits and none should wait for others, the submitting thread computes a job of a few
+//! operations itself, on engines for which that takes less time than waking another thread
+//! ([`EngineFactory::AT_ONCE`](crate::EngineFactory::AT_ONCE)).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,7 +56,7 @@ struct State {
     swept: Instant,
 }
 
-/// Jobs of a group are computed together.
+/// The group of a job. Jobs of the same group can be computed together.
 type Group = (Kind, Scheme);
 
 /// How often a full queue is searched for dead jobs.
@@ -112,7 +112,7 @@ impl Lane {
         self.threads().iter().all(JoinHandle::is_finished)
     }
 
-    /// Waits for the threads no more. Those that have not ended end by themselves.
+    /// Stops waiting for the threads. Those that still run end by themselves.
     pub(crate) fn leave(&self) {
         self.threads().retain(JoinHandle::is_finished);
     }
@@ -122,7 +122,7 @@ impl Lane {
         self.inner.engines.unloaded(scheme);
     }
 
-    /// Wipes the engines whose time has come, or all that were used.
+    /// Wipes the engines that are due, or with `all` each engine that was used.
     pub(crate) fn wipe(&self, all: bool) {
         self.inner.engines.wipe(all, &self.inner.shared);
     }
@@ -194,7 +194,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the thread that brings a job computes it, if nothing waits.
+    /// Returns whether the submitting thread computes a job itself if no other job waits.
     fn is_done_at_once(&self, job: &Job) -> bool {
         let most = self.engines.at_once();
         let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);

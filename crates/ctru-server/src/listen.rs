@@ -57,8 +57,8 @@ impl Address {
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    /// The path goes first, because the number of its file may be given to another one after the
-    /// socket is closed.
+    /// The path is dropped first, because another file may get the inode number of this one after
+    /// the socket is closed.
     #[cfg(unix)]
     Unix(Socket, tokio::net::UnixListener),
 }
@@ -69,13 +69,13 @@ pub(crate) enum Listener {
 #[derive(Debug)]
 pub(crate) struct Socket {
     path: PathBuf,
-    /// The device and the number of the file.
+    /// The device and the inode number of the file.
     file: (u64, u64),
 }
 
 #[cfg(unix)]
 impl Socket {
-    /// Returns the device and the number of the file at a path.
+    /// Returns the device and the inode number of the file at a path.
     ///
     /// # Errors
     /// If there is none.

@@ -66,7 +66,7 @@ struct Table {
     entries: HashMap<Name, Entry>,
     /// The keys that clients hold.
     room: Room,
-    /// Keys that were taken out where dropping them would take too long.
+    /// Keys that left the table in a call that could not wait until they were dropped.
     rest: Vec<Loaded>,
 }
 
@@ -162,8 +162,8 @@ impl LoadedKeys {
         lock(&self.table).room.used()
     }
 
-    /// Takes a place for `count` more keys of a client, before the engine loads them. A client
-    /// holds at most as many keys as it leaves to others.
+    /// Takes a place for `count` more keys of a client, before the engine loads them. A client may
+    /// hold at most as many keys as are left for others.
     ///
     /// # Errors
     /// [`Fault::KeysFull`] if there is no room, [`Fault::Internal`] if the system provides no

@@ -29,9 +29,10 @@ impl<T> fmt::Debug for Locked<T> {
     }
 }
 
-/// Locks all memory that this process has and will have, as soon as it is used. So no key reaches
-/// a swap area, wherever it lies. Returns whether it is locked: the system must let the process
-/// lock any number of bytes (`RLIMIT_MEMLOCK`), because it fails to get memory beyond a limit.
+/// Locks all memory that this process has and will have, as soon as it is used. So no key reaches a
+/// swap area, wherever it lies. Returns whether this succeeded. The system must allow the process
+/// to lock any number of bytes (`RLIMIT_MEMLOCK`), because with a limit, allocations beyond it
+/// fail.
 #[must_use]
 pub fn lock_all_memory() -> bool {
     #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use crate::bucket::Bucket;
 use crate::fault::Fault;
 use crate::identity::{Owner, Peer, Source};
 
-/// The most clients of each kind whose use is remembered.
+/// The largest number of clients of each kind for which a bucket is kept.
 const CAPACITY: usize = 1 << 16;
 
 /// The operations per second of clients: a bucket of tokens for each, which holds the operations of
@@ -24,7 +24,8 @@ pub(crate) struct Quotas {
     /// The operations that a bucket holds at least.
     largest: usize,
     identified: Buckets<Owner>,
-    /// Of clients without an identity. They take no room from those that have one.
+    /// The buckets of clients without an identity. They have a table of their own, so they cannot
+    /// displace clients with one.
     others: Buckets<Source>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Quotas {
 struct Buckets<K>(Mutex<HashMap<K, Bucket>>);
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// Returns no buckets.
+    /// Returns an empty table.
     fn new() -> Self {
         Self(Mutex::default())
     }

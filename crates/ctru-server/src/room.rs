@@ -1,7 +1,7 @@
-//! Divides something of which there is a limited amount among clients.
+//! Divides a limited resource among clients.
 //!
-//! A client may hold at most as much as is left. So one client takes at most a half of all, a
-//! second one a half of the rest, and a client that takes all it can leaves room for others.
+//! A client may hold at most as much as is left after it. So the first client gets at most a half,
+//! a second one at most half of the rest, and a greedy client always leaves room for others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::fault::Fault;
 use crate::identity::Share;
 
-/// How much there is, and how much of it each client holds.
+/// The total amount, and the amount that each client holds.
 #[derive(Debug)]
 pub(crate) struct Room {
     capacity: usize,

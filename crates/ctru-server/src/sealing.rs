@@ -14,7 +14,7 @@
 //! another scheme, and nobody else can make it younger.
 //!
 //! The nonce names the owner, so that each server can tell another client's key from a damaged one
-//! without a list of clients. Nothing depends on the name but the status code of a refusal.
+//! without a list of clients. The owner in the nonce affects only the status code of a refusal.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -34,7 +34,7 @@ const TIME: usize = size_of::<u64>();
 const NONCE: usize = 24;
 /// The random bytes of a nonce. With 128 random bits, no two nonces of a key are the same.
 const RANDOM: usize = 16;
-/// The bytes of the owner in a nonce, and those of the sum that shows that it is not damaged.
+/// The number of bytes in a nonce that identify the owner, and of those that form its checksum.
 const NAME: usize = 4;
 const TAG: usize = 16;
 const HEADER: usize = 1 + IDENTIFIER + TIME + NONCE;

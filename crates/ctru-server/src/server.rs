@@ -60,7 +60,7 @@ pub struct ServerOptions {
     pub listen: Vec<Address>,
     /// The address of metrics and probes.
     pub admin: Option<SocketAddr>,
-    /// TLS, for all addresses but those in the file system.
+    /// The settings of TLS, which all addresses use except for sockets in the file system.
     pub tls: Option<TlsOptions>,
     /// Whether other machines may connect without TLS.
     pub insecure: bool,
@@ -196,7 +196,7 @@ pub struct Server {
     closed: mpsc::Receiver<()>,
 }
 
-/// What answers at the address of metrics and probes.
+/// The task that answers at the address of metrics and probes.
 #[derive(Debug)]
 struct AdminTask {
     address: SocketAddr,
@@ -255,8 +255,8 @@ impl ServerOptions {
     }
 }
 
-/// Lets the process open the files that connections need, the handshakes of others and the
-/// connections of metrics and probes included.
+/// Raises the limit of open files to what connections need, including handshakes and the
+/// connections of metrics and probes.
 ///
 /// # Errors
 /// [`StartError::Files`] if the system's limit is too low.

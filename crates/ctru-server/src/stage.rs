@@ -1,4 +1,4 @@
-//! How far a server is on its way down.
+//! The stages of the shutdown of a server.
 
 use std::future;
 
@@ -18,12 +18,12 @@ pub(crate) enum Stage {
     CutOff,
 }
 
-/// Learns the stage of a server.
+/// A receiver of the stages of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Stages(watch::Receiver<Stage>);
 
 impl Stages {
-    /// Returns what learns the stages that a server sends.
+    /// Returns a receiver of the stages that a server sends.
     pub(crate) fn of(server: &watch::Sender<Stage>) -> Self {
         Self(server.subscribe())
     }

@@ -45,7 +45,7 @@ struct Source {
     records: Vec<Record>,
 }
 
-/// The measurements of this project and known results. `ctru-research published` makes the file.
+/// The measurements of this project and known results.
 const PUBLISHED: &str = include_str!("published.jsonl");
 
 /// Runs the command.

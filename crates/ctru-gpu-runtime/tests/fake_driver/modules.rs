@@ -25,7 +25,7 @@ impl StandIn {
         let library = Box::leak(Box::new(unsafe { Library::new("libcuda.so.1") }.unwrap()));
         // SAFETY: the stand-in defines this function with this type.
         let loads = *unsafe { library.get("ctru_module_loads") }.unwrap();
-        // SAFETY: as above.
+        // SAFETY: the stand-in defines this function with this type.
         let hold = *unsafe { library.get("ctru_hold_modules") }.unwrap();
         Self { loads, hold }
     }

@@ -72,7 +72,7 @@ impl Drop for Buffer<'_> {
     }
 }
 
-/// All that an object can say of its buffer, which may be read-only.
+/// The flags that ask an object for all that it can say of its buffer, which may be read-only.
 const FULL: std::ffi::c_int = ffi::PyBUF_FULL_RO;
 
 /// Returns the memory of the argument `name`, or `None` if it has no buffer.

@@ -101,8 +101,8 @@ impl<T> Taken<T> {
         deleter: impl FnOnce(NonNull<T>) -> PyResult<Deleter<T>>,
     ) -> PyResult<Self> {
         take_alone(capsule.py(), || {
-            // This makes no exception, as other functions do: their memory can start the collector
-            // of garbage, which runs code of Python's.
+            // This call raises no exception. Exceptions of other functions take memory, which can
+            // start the garbage collector and so run code of Python.
             if !capsule.is_valid_checked(Some(unused)) {
                 return Err(value_error(format!(
                     "the PyCapsule of {name} is no DLPack tensor, or has been used"
@@ -265,7 +265,7 @@ pub(super) fn view<'py>(
                 }
             })
         };
-        // SAFETY: as above.
+        // SAFETY: the tensor is that of `taken`, and the producer says that its fields are true.
         return unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some);
     }
     let deleter = |managed: NonNull<Versioned>| {
@@ -343,7 +343,8 @@ unsafe fn of_tensor<'py, T: 'py>(
     // Without strides, a tensor is contiguous.
     let strides = match tensor.strides.is_null() {
         true => Vec::new(),
-        // SAFETY: the same holds for strides.
+        // SAFETY: strides that are not null are one for each dimension, which stay as long as
+        // `taken` is not dropped.
         false => unsafe { numbers(py, name, tensor.strides, count)? },
     };
     let mut strides = strides.iter().rev();
@@ -380,7 +381,7 @@ unsafe fn numbers(
     values: *const i64,
     count: usize,
 ) -> PyResult<Vec<i64>> {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that so many numbers are at this address during the call.
     let bytes = unsafe { described(py, name, values.cast(), 8 * count)? };
     Ok(bytes.as_chunks::<8>().0.iter().map(|&number| i64::from_ne_bytes(number)).collect())
 }

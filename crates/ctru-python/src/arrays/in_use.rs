@@ -1,17 +1,17 @@
 //! The memory that the calls of this process use.
 //!
-//! A batch computes without the GIL, with slices of arrays of the caller's. So that no two batches
-//! use addresses that one of them writes, each batch notes its arrays in a list before, and gets
-//! access to their bytes by that. Notes end when the arrays are dropped. A single operation, or a
-//! seed, that is read from an array counts as a batch.
+//! A batch computes without the GIL, with slices of arrays of the caller's. No two batches may use
+//! addresses that one of them writes. So each batch first notes its arrays in a list, and only the
+//! note gives access to their bytes. The note ends when the arrays are dropped. A single operation,
+//! and reading a seed from an array, count as batches.
 //!
 //! This does not see that two addresses are the same memory, as in a file that is mapped twice, nor
 //! what other processes do with shared memory. Code that is not of this package, such as a function
 //! of numpy in another thread, can still write to an array that is in use, as it can with each
 //! array that a function in C reads. Rust's rules forbid all of that, nothing here can prevent it,
-//! and a copy of each batch would cost too much, so the documentation of the package forbids it.
-//! Neither a length nor an index depends on what is read, and each bit pattern is a byte, so wrong
-//! results are what compiled code then gives.
+//! and a copy of each batch would cost too much, so the documentation of the package forbids it. No
+//! length and no index depends on the bytes, and each bit pattern is a byte. So in practice,
+//! compiled code then computes wrong results.
 #![allow(unsafe_code)]
 
 use std::ops::Range;

@@ -27,7 +27,7 @@ pub(crate) enum Kind<'py> {
     Numpy,
     /// `pyarrow.FixedSizeBinaryArray`.
     Arrow,
-    /// A tensor on the host, made from a numpy array by this function.
+    /// A tensor on the host, which this function makes from a numpy array.
     Tensor(Bound<'py, PyAny>),
     /// `cupy.ndarray` on the engine's GPU.
     Cupy,

@@ -24,7 +24,7 @@ pub(crate) struct Output<'py> {
     row_bytes: usize,
 }
 
-/// How the object that the caller gets comes from the object that has the memory.
+/// How the object that the caller gets is made from the object that has the memory.
 pub(super) enum Finish<'py> {
     /// It is the same object.
     Same(Bound<'py, PyAny>),
@@ -86,7 +86,7 @@ impl<'py> Output<'py> {
         &self.view
     }
 
-    /// Returns the memory, and what makes results of it when it is noted as in use.
+    /// Returns the memory, and a function that turns it into results once it is noted as in use.
     pub(crate) fn split(
         self,
         gpu: Option<Arc<Gpu>>,

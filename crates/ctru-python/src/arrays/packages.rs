@@ -33,8 +33,8 @@ pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
         .is_some_and(|numpy| object.get_type().is_subclass(numpy.array.bind(py)).unwrap_or(false))
 }
 
-/// Checks that the elements of a numpy array, the argument `name`, are all there is to it. A class
-/// that is derived from that of arrays can hide elements, as a masked array, or give them a unit.
+/// Checks that a numpy array, the argument `name`, is fully described by its elements. A subclass
+/// can hide elements, as a masked array does, or give them a unit.
 ///
 /// # Errors
 /// `TypeError` if the array is of such a class.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::errors::value_error;
 use crate::part::Place;
 
-/// What keeps the memory of an array alive until it is dropped.
+/// A value that keeps the memory of an array alive until it is dropped.
 pub(super) trait Owner {}
 
 impl<T> Owner for T {}
@@ -22,12 +22,13 @@ pub(super) enum Shape {
     Dimensions(Vec<usize>),
 }
 
-/// Whether an array takes results.
+/// The access to an array.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// It does.
+    /// Calls may read the array and write results to it.
     Write,
-    /// It does not. The text says why, and the name of the array stands before it.
+    /// Calls may only read the array. The text is the end of an error message that begins with the
+    /// name of the array.
     Read(&'static str),
 }
 

@@ -106,8 +106,8 @@ impl<K: Clone, L> Joiner<K, L> {
         self.groups.push(Group::of(GroupKeys::Loaded(keys), job, count));
     }
 
-    /// Returns the calls of the engine: small groups of one key are joined with the jobs that have
-    /// a key for each operation.
+    /// Returns the calls of the engine. The small groups with one key each are merged into one
+    /// call, together with the jobs that have a key for each operation.
     pub(super) fn finish(self) -> Vec<Group<K, L>> {
         let Self { own_call, each, groups, .. } = self;
         let is_small = |group: &Group<K, L>| {

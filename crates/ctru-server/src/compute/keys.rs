@@ -14,7 +14,7 @@ use crate::job::{Form, Shared};
 use crate::scheme::Scheme;
 use crate::sealing::{self, Birth};
 
-/// From this number of keys on, all cores read them.
+/// The least number of keys that all cores read together.
 const PARALLEL: usize = 64;
 
 /// Reads the keys of one request.

@@ -42,7 +42,7 @@ pub(crate) trait Compute: Send + Sync {
 /// The engine of one parameter set.
 pub(crate) struct Typed<P, E> {
     engine: E,
-    /// From this number of operations on, a key gets a call of the engine of its own.
+    /// The least number of operations for which a key gets a call of the engine of its own.
     own_call: usize,
     parameter_set: PhantomData<P>,
 }

@@ -236,16 +236,16 @@ struct Prepared<T> {
 }
 
 impl State {
-    /// Wipes the engines of both lanes, which can be the same: those whose time has come, or all
-    /// that were used.
+    /// Wipes the engines of both lanes, which can be the same: those that are due, or with `all`
+    /// each engine that was used.
     fn wipe(&self, all: bool) {
         for lane in [&self.small, &self.large] {
             lane.wipe(all);
         }
     }
 
-    /// Drops loaded keys on a thread that may wait for the device. What the engine keeps of them
-    /// elsewhere is wiped within a second.
+    /// Drops loaded keys on a thread that may wait for the device. Copies that the engine has
+    /// elsewhere are wiped within a second.
     fn forget(self: &Arc<Self>, keys: Vec<Loaded>) {
         if keys.is_empty() {
             return;

@@ -37,9 +37,9 @@ struct Pending<T> {
 /// An answer, or how the stream fails, and its memory in bytes.
 type Answer<T> = (Result<T, Status>, usize);
 
-/// The answers of a stream. Each counts as memory of the call until the next one is asked for. By
-/// then gRPC has handed an answer of 32 KiB or more to HTTP/2; of smaller ones, it may still keep
-/// as much.
+/// The answers of a stream. An answer counts as memory of the call until the next one is requested.
+/// By then gRPC has passed answers of 32 KiB or more to HTTP/2. It may still hold smaller answers,
+/// up to 32 KiB in all.
 #[derive(Debug)]
 pub(crate) struct Answers<T> {
     answers: mpsc::Receiver<Answer<T>>,

@@ -17,7 +17,7 @@ use tower::util::BoxCloneService;
 
 use super::{TlsError, authorities, certified, provider};
 
-/// What makes connections for an endpoint.
+/// A connector, which opens connections for an endpoint.
 pub type Connector = BoxCloneService<Uri, TokioIo<TlsStream<TcpStream>>, io::Error>;
 
 /// The files of a client's TLS: whom it trusts, and who it is. It speaks TLS 1.3 only, and prefers

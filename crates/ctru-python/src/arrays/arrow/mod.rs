@@ -127,7 +127,8 @@ fn rows<'py>(
 ) -> PyResult<View<'py>> {
     // SAFETY: the schema was filled by its producer, and is not released.
     let kind = unsafe { Type::of(name, schema)? };
-    // SAFETY: the same holds for the chunks, which stay in the vector as long as these values live.
+    // SAFETY: the producer filled the chunks too. They are not released, because they stay in the
+    // vector as long as these values live.
     let values = |chunk: &Owned<Array>| unsafe { Values::new(py, name, schema, &chunk.0) };
     let all: Vec<_> = chunks.iter().map(values).collect::<PyResult<_>>()?;
     let too_large = || value_error(format!("{name} is too large"));

@@ -26,7 +26,7 @@ const LOST: u8 = 69;
 /// How long the server answers after the loss of the device, so that its clients learn of it.
 const AFTER_LOSS: Duration = Duration::from_secs(2);
 
-/// What takes events and spans.
+/// A layer that receives events and spans.
 pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

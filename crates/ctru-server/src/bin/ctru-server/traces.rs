@@ -15,7 +15,7 @@ use crate::Result;
 /// How long the program waits at its end for the collector.
 const LAST_SPANS: Duration = Duration::from_secs(5);
 
-/// What sends spans.
+/// The sender of spans.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {

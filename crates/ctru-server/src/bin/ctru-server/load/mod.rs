@@ -229,7 +229,7 @@ async fn open(
 /// How often calls of an open loop begin. To wake more often takes processor time from the server.
 const PERIOD: Duration = Duration::from_micros(250);
 
-/// Names the times at which calls begin, each within [`PERIOD`] after it has come.
+/// Sends the time at which each call begins, at most [`PERIOD`] after that time.
 ///
 /// The timer of the asynchronous runtime knows only whole milliseconds. It would begin the calls of
 /// a millisecond together, and each would wait for those before it.
