@@ -7,6 +7,7 @@
 //! ```
 //!
 //! The products `zeta b_j` are computed once. Each sum is computed in 32 bits and reduced once.
+//! Karatsuba's method would take more multiplications, because it reduces each of its products.
 
 use super::plan::input_bound;
 use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
