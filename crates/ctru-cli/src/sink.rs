@@ -36,8 +36,8 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// Finds out where an output goes. Follows links by hand, because a link through `/proc/*/fd`
-    /// stands for an open stream, whatever the stream is.
+    /// Finds out where an output goes. Follows links one by one, because a link below `/proc/*/fd`
+    /// stands for an open stream, and not for the file that it names.
     ///
     /// # Errors
     /// [`Error::NotRegular`] for a folder, [`Error::Exists`] for a device that stores blocks

@@ -27,7 +27,7 @@ pub struct Launch<'a, M> {
     pub memory: Vec<&'a M>,
     /// The operations.
     pub batch: Batch,
-    /// For which launches of the same call this one waits.
+    /// The launches of the same call for which this one waits.
     pub order: Order,
 }
 
@@ -37,17 +37,18 @@ impl<M> Clone for Launch<'_, M> {
     }
 }
 
-/// For which launches before it a launch waits, and which launches after it wait for it. A launch
-/// without operations waits for nothing, and nothing waits for it.
+/// The place of a launch among the launches of a call: for which earlier ones it waits, and which
+/// later ones wait for it. Together they form a graph that can fork and join. A launch without
+/// operations waits for nothing, and nothing waits for it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// It waits for the last launch that is not [`Beside`](Self::Beside). All later ones wait for
-    /// it.
+    /// In sequence: waits for the last launch that is not [`Beside`](Self::Beside). All later ones
+    /// wait for it.
     Next,
-    /// It waits like [`Next`](Self::Next), but only a launch with [`Join`](Self::Join) waits for
-    /// it.
+    /// A fork: waits like [`Next`](Self::Next), but only a launch with [`Join`](Self::Join) waits
+    /// for it.
     Beside,
-    /// It waits for all launches before it, and all later ones wait for it.
+    /// A join: waits for all earlier launches, and all later ones wait for it.
     Join,
 }
 

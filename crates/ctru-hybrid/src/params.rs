@@ -40,8 +40,8 @@ pub type EncapsulationKeyBytes<P> = <P as Sealed>::EncapsulationKeyBytes;
 /// The array of the bytes of a ciphertext of `P`.
 pub type CiphertextBytes<P> = <P as Sealed>::CiphertextBytes;
 
-/// What the code of this crate needs to know of a set. Users cannot name this trait, which seals
-/// [`ParameterSet`].
+/// The properties of a set that the code of this crate needs. Users cannot name this trait, which
+/// seals [`ParameterSet`].
 pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
     /// The set of CTRU-Prime.
     type Ctru: ctru_kem::ParameterSet<Encoding = MixedRadix>;
@@ -51,7 +51,7 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     type CiphertextBytes: Array<u8>;
     /// The last part of the input of the hash that makes shared secrets.
     const LABEL: &'static str;
-    /// What the known-answer test gives. An implementation in Python has computed it.
+    /// The result of the known-answer test, as an implementation in Python has computed it.
     const KNOWN_ANSWER: u128;
 }
 

@@ -25,7 +25,7 @@ use crate::encoding::Encode;
 use crate::error::ContextTooLong;
 use crate::hash::{self, Id, SEED_BYTES};
 
-/// What a master seed is used for, such as the name of a data set: 0 to 32 bytes.
+/// The name of the use of a master seed, such as a data set: 0 to 32 bytes.
 ///
 /// The context is an input of every seed that [`Expand`] derives. It is not a secret.
 ///
@@ -113,7 +113,7 @@ impl fmt::Debug for Context {
 pub struct Expand<'a> {
     /// The master seed: 32 uniform, secret bytes. Whoever knows it can compute every derived seed.
     pub seed: &'a [u8; SEED_BYTES],
-    /// What the master seed is used for.
+    /// The name of the use of the master seed.
     pub context: Context,
     /// The row of the first operation of the batch. The row of every operation fits 64 bits.
     pub first: u64,

@@ -80,7 +80,7 @@ pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'st
     type EncapsulationKeyBytes: Array<u8>;
     /// The bytes of a decapsulation key.
     type DecapsulationKeyBytes: Array<u8>;
-    /// What the known-answer test gives. An implementation in Python has computed it.
+    /// The result of the known-answer test, as an implementation in Python has computed it.
     const KNOWN_ANSWER: u128;
 
     /// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key`.

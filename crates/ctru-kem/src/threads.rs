@@ -40,7 +40,7 @@ pub(crate) fn start(_threads: usize) -> Result<ThreadPool, String> {
     Ok(ThreadPool)
 }
 
-/// What batches use of `rayon`, for one thread.
+/// The part of `rayon` that batches use, for one thread.
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
 mod one_thread {
     /// The calling thread.

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-/// What was closed before the standard library opened `/dev/null` in its place.
+/// The standard streams that were closed before the standard library opened `/dev/null` in their
+/// place.
 #[cfg(unix)]
 #[allow(unsafe_code)] // The place of `LOOK` makes the loader call it.
 mod start {

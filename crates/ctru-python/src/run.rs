@@ -1,4 +1,4 @@
-//! What computes the batches of an engine.
+//! The engine behind the class `Engine`, which computes batches.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// A KEM whose public keys, ciphertexts and secrets are bytes.
 pub(crate) trait Kem: Send + Sync + 'static {
-    /// What the group is called.
+    /// The name of the group.
     const NAME: &'static str;
     /// Bytes of a public key.
     const PUBLIC_KEY: usize;

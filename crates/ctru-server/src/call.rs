@@ -48,7 +48,7 @@ const HEADER: usize = 32;
 /// memory of each.
 const PIECE: usize = 128 << 10;
 
-/// Who calls, and what the call may use. An extension of each request.
+/// The caller of a request, and what the call may use. Each request carries it as an extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) peer: Peer,
@@ -257,7 +257,7 @@ impl http_body::Body for Counted {
 #[derive(Debug)]
 pub(crate) struct Observed {
     body: Body,
-    /// What is left of the last piece of the body.
+    /// The rest of the last piece of the body.
     rest: Bytes,
     /// The memory of the last message in bytes, if nobody else has counted it.
     answer: Option<usize>,

@@ -40,7 +40,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// The longest head of a call in bytes.
 const HEAD: u32 = 4 << 10;
 
-/// What the connections of a server share.
+/// The state that the connections of a server share.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
     pub(crate) calls: Calls,

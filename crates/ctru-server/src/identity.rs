@@ -1,4 +1,4 @@
-//! Who a client is: the identity that a certificate proves, and its hash.
+//! The identity of a client, which a certificate proves, and its hash.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,7 +21,8 @@ pub(crate) struct Peer {
     pub(crate) identity: Option<Identity>,
     /// The hash of the identity.
     pub(crate) owner: Owner,
-    /// Whom the queue is fair to: the owner if clients are identified, the connection otherwise.
+    /// The party for which the queue is fair: the owner if clients are identified, the connection
+    /// otherwise.
     pub(crate) share: Share,
     /// The address or user from which it calls. It stands for the client where clients have no
     /// identity.

@@ -1,4 +1,4 @@
-//! What callers ask the engine for.
+//! Jobs: the requests of callers to the engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,7 +154,7 @@ impl Kind {
     }
 }
 
-/// What all computations of a server share.
+/// The state that all computations of a server share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) sealer: Sealer,

@@ -79,7 +79,7 @@ impl fmt::Debug for Table {
 
 struct Entry {
     owner: Owner,
-    /// Who holds the keys.
+    /// The client that holds the keys.
     share: Share,
     /// The number of keys.
     count: usize,

@@ -1,4 +1,4 @@
-//! What the server counts and measures, in the text format of Prometheus.
+//! Metrics of the server, in the text format of Prometheus.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;

@@ -17,9 +17,10 @@ const CAPACITY: usize = 1 << 16;
 /// operations of one second.
 #[derive(Debug)]
 pub(crate) struct Quotas {
-    /// For clients without an entry of their own. `None` stands for no limit.
+    /// The operations per second of clients without an entry of their own. `None` stands for no
+    /// limit.
     default: Option<u64>,
-    /// By identity.
+    /// The operations per second of clients with an entry, by identity.
     named: HashMap<String, u64>,
     /// The operations that a bucket holds at least.
     largest: usize,

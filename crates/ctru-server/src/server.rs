@@ -137,7 +137,7 @@ pub enum StartError {
     Files {
         /// The limit of the process, which it cannot raise itself.
         limit: u64,
-        /// What the connections need.
+        /// The number of files that the connections need.
         needed: u64,
     },
     /// A client with a rate of its own cannot have this name.

@@ -1,8 +1,9 @@
 //! Where messages of streams wait for room in the lane of large calls.
 //!
 //! Each client has a line of its own, and a share of the room as [`Room`] says. The clients take
-//! turns. A message that its own client keeps out holds nobody up. One for which others leave no
-//! room holds up all that come after it, so that it does not wait for ever.
+//! turns. A message that waits because its own client has too much room delays no other client. A
+//! message that waits because other clients fill the room delays all later messages, so that it
+//! does not wait forever.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -62,7 +62,7 @@ impl Frames {
     }
 }
 
-/// What a connection is used for.
+/// The use of a connection.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 struct Use {
     /// Whether the client has begun HTTP/2.
@@ -71,13 +71,13 @@ struct Use {
     calls: usize,
 }
 
-/// Learns what a connection is used for.
+/// A receiver of the use of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic(watch::Receiver<Use>);
 
 impl Traffic {
-    /// Waits until the client has no call in progress, and would have sent those that it believed
-    /// to be in time.
+    /// Waits until the client has had no call in progress for a while, so that calls which it had
+    /// sent before it learned of the end have arrived.
     pub(crate) async fn quiet(mut self) {
         loop {
             let Ok(now) = self.0.wait_for(|now| now.calls == 0).await.map(|now| *now) else {
@@ -95,9 +95,9 @@ impl Traffic {
 /// that counts the calls in progress.
 pub(crate) struct Watched<I> {
     io: I,
-    /// The bytes that the preface lacks, and when they must be there.
+    /// The number of bytes that the preface lacks, and a timer for their arrival.
     preface: Option<(usize, Pin<Box<Sleep>>)>,
-    /// When the client must have read something.
+    /// A timer until which the client must have read something.
     stalled: Option<Pin<Box<Sleep>>>,
     received: Frames,
     sent: Frames,

@@ -1,4 +1,4 @@
-//! What can be wrong, with the codes that JavaScript sees.
+//! Errors, with the codes that JavaScript sees.
 
 use ctru_kem::engine::RowError;
 use thiserror::Error;

@@ -9,7 +9,7 @@ extern "C" {
     /// Bytes.
     pub type Uint8Array;
 
-    /// Returns a copy of bytes in the memory of JavaScript.
+    /// Copies bytes to the memory of JavaScript.
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: &[u8]) -> Uint8Array;
 

@@ -10,7 +10,8 @@ use crate::identity::Owner;
 
 /// The keys of one call of the engine.
 pub(super) enum GroupKeys<K, L> {
-    /// In a box, because a list of groups that grows would leave copies of the key behind.
+    /// One key for all operations. It is boxed, because a growing list of groups would leave copies
+    /// of it behind.
     One(Box<K>),
     Each(Vec<K>),
     Loaded(Arc<L>),

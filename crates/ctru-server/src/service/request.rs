@@ -88,7 +88,7 @@ fn one(field: &'static str, bytes: &[u8], size: usize) -> Result<(), Fault> {
     Err(Fault::invalid(field, None, reason))
 }
 
-/// What the server allows for private keys.
+/// The forms of private keys that the server allows.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Private<'a> {
     pub(super) sealer: &'a Sealer,

@@ -54,12 +54,12 @@ pub enum TlsFileError {
     /// The file has something else.
     #[error("there is no {wanted}, but {found}")]
     Missing {
-        /// What the file should have.
+        /// The content that the file should have.
         wanted: &'static str,
-        /// What it has.
+        /// The content that it has.
         found: String,
     },
-    /// It is not clear which private key counts.
+    /// The file has several private keys.
     #[error("there are {0} private keys, and one is needed")]
     Several(usize),
     /// The private key is of another kind.

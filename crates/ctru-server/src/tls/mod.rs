@@ -39,7 +39,7 @@ pub struct TlsOptions {
     pub certificate: PathBuf,
     /// The private key of the server, in PEM or DER.
     pub key: PathBuf,
-    /// What certificates clients have. Without it, they have none.
+    /// The certificates of clients, or `None` if clients need none.
     pub clients: Option<ClientCertificates>,
 }
 
@@ -136,13 +136,13 @@ fn authorities(path: &Path) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// What has been read from the files.
+/// The content of the files.
 #[derive(Debug)]
 pub(crate) struct Configured {
-    /// For clients that know X25519MLKEM768, which is the only group here. So they take it also if
-    /// they prefer another one.
+    /// The settings for clients that know X25519MLKEM768. They have no other group, so clients take
+    /// it even if they prefer another one.
     post_quantum: Arc<ServerConfig>,
-    /// For all others.
+    /// The settings for all other clients.
     others: Arc<ServerConfig>,
     clients: Option<Arc<Named>>,
 }
@@ -259,8 +259,8 @@ impl Certified {
         self.end.saturating_sub(now())
     }
 
-    /// Waits until the files have been read again and the client would be refused. If it never is,
-    /// this waits for ever.
+    /// Waits until the files have been read again and the server would now refuse this client.
+    /// Waits forever if that never happens.
     pub(crate) async fn refused(mut self) {
         loop {
             if self.configured.changed().await.is_err() {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
-/// What the blocks of a launch have in common.
+/// The state that the blocks of a launch share.
 #[derive(Copy, Clone)]
 pub(super) struct Launch {
     /// The number of the launch, unique in the process.

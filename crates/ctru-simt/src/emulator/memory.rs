@@ -51,7 +51,8 @@ impl Stamp {
     }
 }
 
-/// As many accesses of one kind as show whether a later access of another kind races with any.
+/// Up to two accesses of one kind. They are enough to decide whether a later access of another kind
+/// races with any access of this kind.
 #[derive(Copy, Clone, Default)]
 struct Witnesses([Option<Stamp>; 2]);
 
@@ -313,7 +314,7 @@ pub struct Buffer {
     element_bytes: u32,
     /// The number of bytes that the kernel of a launch may access.
     pub(super) limit: u64,
-    /// What the descriptor of the kernel of a launch declares about the array.
+    /// The declaration of the array in the descriptor of the launched kernel.
     pub(super) declared: Option<&'static Parameter>,
 }
 

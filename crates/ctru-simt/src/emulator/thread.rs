@@ -45,7 +45,7 @@ pub(super) struct Wait {
     pub(super) location: &'static Location<'static>,
 }
 
-/// What a thread passes to the others of its warp.
+/// The values that a thread passes to the other threads of its warp.
 #[derive(Copy, Clone, Default)]
 pub(super) struct Operands {
     pub(super) value: u32,

@@ -143,8 +143,8 @@ pub fn map<S: Simt, R: Ring>(
     }
 }
 
-/// What a thread loads for one step: its parts of a tile of the matrix, for the low and for the
-/// high bytes, and eight coefficients of an element.
+/// The data that a thread loads for one step: its parts of a tile of the matrix, for the low and
+/// for the high bytes, and eight coefficients of an element.
 #[derive(Copy, Clone, Default)]
 struct Vectors {
     low: U32x4,

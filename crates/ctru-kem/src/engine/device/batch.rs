@@ -96,8 +96,8 @@ impl<D: Device> Batches<D> {
             let powers_max_chunk = itoh_tsujii_max_chunk.unwrap_or(set.itoh_tsujii_max_chunk);
             let roots = RootInversion { powers_max_chunk, maps: SharedMaps::new() };
             let turn = Arc::<Turn>::default();
-            // The kernels of the first slots go first, so that the chunks of a batch end one after
-            // the other, and the results of one are transferred while others are computed.
+            // Kernels of slots with a lower rank have priority. So the chunks of a batch end one
+            // after the other, and the results of one travel while the GPU computes others.
             let slot = |rank| {
                 let queue = device.ranked_queue(rank)?;
                 let (roots, turn) = (roots.clone(), Arc::clone(&turn));

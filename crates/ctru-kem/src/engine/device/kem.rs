@@ -458,9 +458,15 @@ impl<Q: Queue> OnDevice<Q> {
             Work::Decapsulate => {
                 self.decapsulate_whole(&mut launches, batch, keys, ciphertexts, results);
             }
-            Work::Recover => {
+            Work::DecapsulateWithoutRejection => {
                 let results = [results, rejected.on_device()];
-                self.recover_whole(&mut launches, batch, keys, ciphertexts, results);
+                self.decapsulate_without_rejection(
+                    &mut launches,
+                    batch,
+                    keys,
+                    ciphertexts,
+                    results,
+                );
             }
         }
         launches.issue(&self.queue, &self.turn, count)
@@ -479,9 +485,9 @@ impl<Q: Queue> OnDevice<Q> {
         [keys, ciphertexts, copied_keys, copied_ciphertexts, f, h, messages, coins]
     }
 
-    /// Decapsulates with encoded keys in one launch, without rejections. `results` are the shared
-    /// secrets and whether they are rejected.
-    fn recover_whole<'a>(
+    /// Decapsulates with encoded keys in one launch, without implicit rejection. `results` are the
+    /// shared secrets, and for each whether its ciphertext is rejected.
+    fn decapsulate_without_rejection<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
@@ -490,7 +496,11 @@ impl<Q: Queue> OnDevice<Q> {
         results: [&'a Q::Memory; 2],
     ) {
         let inputs = self.inputs_of_decapsulation(keys, ciphertexts);
-        launches.add(self.set.encoding.recover, &[&inputs[..], &results].concat(), batch);
+        launches.add(
+            self.set.encoding.decapsulate_without_rejection,
+            &[&inputs[..], &results].concat(),
+            batch,
+        );
     }
 
     /// Decapsulates with encoded keys in one launch.

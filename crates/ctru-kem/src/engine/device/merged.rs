@@ -38,7 +38,7 @@ const PASSES: usize = 16;
 /// take less time in this way.
 const REJECTED_GROUPS: usize = 5;
 
-/// What a small batch needs of the engine.
+/// The parts of the engine that a small batch needs.
 pub(super) struct On<'a, Q: Queue, G> {
     pub(super) set: &'static Set,
     /// The slots of each device.
@@ -174,7 +174,7 @@ impl<Q: Queue> Merger<Q> {
         let rejects = secrets.len() <= self.rejections;
         self.merge(
             on,
-            if rejects { Work::Recover } else { Work::Decapsulate },
+            if rejects { Work::DecapsulateWithoutRejection } else { Work::Decapsulate },
             &keys,
             secrets.len(),
             |staged, Range { start, end }| {

@@ -65,7 +65,7 @@ impl Default for DeviceOptions {
     }
 }
 
-/// What limits the merging of small batches of several callers.
+/// The limits for merging small batches of several callers.
 #[doc(hidden)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Merging {

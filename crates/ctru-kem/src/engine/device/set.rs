@@ -158,7 +158,7 @@ pub(super) struct EncodingKernels {
     /// Decapsulates, with encoded keys.
     pub(super) decapsulate: &'static RingKernels,
     /// Decapsulates, with encoded keys, and leaves the rejection to the host.
-    pub(super) recover: &'static RingKernels,
+    pub(super) decapsulate_without_rejection: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
@@ -173,7 +173,7 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
     encapsulate_seeds: &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
     decapsulate: &table::DECAPSULATE_MIXED_RADIX,
-    recover: &table::RECOVER_MIXED_RADIX,
+    decapsulate_without_rejection: &table::RECOVER_MIXED_RADIX,
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
@@ -188,7 +188,7 @@ static PACKED13: EncodingKernels = EncodingKernels {
     encapsulate: &table::ENCAPSULATE_PACKED13,
     encapsulate_seeds: &table::ENCAPSULATE_SEEDS_PACKED13,
     decapsulate: &table::DECAPSULATE_PACKED13,
-    recover: &table::RECOVER_PACKED13,
+    decapsulate_without_rejection: &table::RECOVER_PACKED13,
 };
 
 impl EncodingKernels {

@@ -14,13 +14,13 @@ use crate::engine::Seeds;
 use crate::expand::Purpose;
 use crate::hash::{Id, SEED_BYTES};
 
-/// What the device does for the batches of a group.
+/// The operation that the device does for the batches of a group.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Encapsulate,
     Decapsulate,
-    /// It decapsulates, but does not compute the secrets of rejected ciphertexts.
-    Recover,
+    /// Decapsulation without implicit rejection, which the host does.
+    DecapsulateWithoutRejection,
 }
 
 /// The pinned memory of a group, with one row per operation.

@@ -70,9 +70,9 @@ impl<R: Ring> Operand for SmallPoly<R> {
 
 /// Loads half a vector of numbers in `0..modulus` to both halves and centres them.
 ///
-/// Of `c - modulus + offset` and `c + offset`, the smaller unsigned number is the first one exactly
-/// if `c` is above `modulus / 2`. A mask from a comparison is no alternative: in plain Rust, LLVM
-/// turns a mask that selects a constant into branches.
+/// The function takes the smaller of the unsigned numbers `c - modulus + offset` and `c + offset`.
+/// It is the first one exactly if `c` is above `modulus / 2`. A mask from a comparison is no
+/// alternative: in plain Rust, LLVM turns a mask that selects a constant into branches.
 #[inline(always)]
 fn load_canonical<S: Simd>(simd: S, c: &[u16], modulus: u32, at: usize) -> S::Vector {
     let whole = at + S::HALF <= c.len();

@@ -28,7 +28,7 @@ use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
 use call::Entry;
 
-/// What limits groups.
+/// The limits of groups.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Limits {
     /// The number of lanes.
@@ -78,7 +78,7 @@ impl<E> Group<E> {
 
 /// A group that calls can join.
 struct Open<T, E> {
-    /// What the calls of the group have in common.
+    /// The property that the calls of the group have in common.
     tag: T,
     /// The number of reserved rows.
     rows: usize,

@@ -71,8 +71,8 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Returns rows of `row` bytes each as kernels read them: in whole, aligned words of four
-    /// bytes. These are rows of the caller's array, or, where they do not consist of such words, a
-    /// copy of them in `copy`. Also returns whether they are the copy.
+    /// bytes. The rows of the caller's array serve if they consist of such words; otherwise this is
+    /// a copy of them in `copy`. Also returns whether it is the copy.
     fn words<'a>(
         &self,
         memory: &'a Q::Memory,

@@ -1,4 +1,4 @@
-//! What a load has measured, as a table and as a picture.
+//! The results of a load, as a table and as a picture.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::Result;
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     duration: Duration,
-    /// In microseconds. Without a histogram, nothing is measured.
+    /// The latencies in microseconds, or `None` if nothing was measured.
     latencies: Option<Histogram<u64>>,
     /// The number of errors by status code.
     errors: BTreeMap<String, u64>,
