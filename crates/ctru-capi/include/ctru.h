@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The most threads of an engine.
+// The largest number of threads of an engine.
 #define CTRU_MAX_THREADS 4096
 
 // The function has done its work.

@@ -36,7 +36,7 @@ pub struct ctru_engine {
 /// with its own key, use about 145 KiB.
 const STACK: usize = 160 << 10;
 
-/// The most threads of an engine.
+/// The largest number of threads of an engine.
 pub const CTRU_MAX_THREADS: usize = 4096;
 
 const _: () = assert!(CTRU_MAX_THREADS == CpuEngine::MAX_THREADS);

@@ -163,7 +163,7 @@ fn first_that_fits(
     Err(Problem::Foreign { wanted, found: found.join(", ") })
 }
 
-/// The most blocks that a message names.
+/// The largest number of blocks that a message names.
 const MOST_NAMES: usize = 4;
 
 /// Parses a block. The inner result says whether it fits what is wanted; a block that should fit

@@ -5,7 +5,7 @@ use ctru_kem::key_file::oid;
 use ctru_kem::pkcs8::ObjectIdentifier;
 use ctru_program::visible;
 
-/// The most letters of a label in a message.
+/// The largest number of letters of a label in a message.
 const LONGEST_LABEL: usize = 64;
 
 /// Returns the name of a block with a label of other programs.

@@ -16,7 +16,7 @@ use crate::names::{PathOrStdio, directory, display};
 /// The number of standard output.
 const STDOUT: u32 = 1;
 
-/// The most links that lead to a file, as on Linux.
+/// The largest number of links that lead to a file, as on Linux.
 const MOST_LINKS: usize = 40;
 
 /// Where an output goes.

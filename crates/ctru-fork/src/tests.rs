@@ -9,7 +9,7 @@ use super::*;
 
 /// Returns what a function returns in a new process, which has a copy of the memory, or `None` if
 /// the system makes none. Locks of other threads, such as that of the allocator, stay locked there
-/// for ever, so the function takes none.
+/// forever, so the function takes none.
 fn in_child(flags: libc::c_int, function: impl FnOnce() -> u8) -> Option<i32> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without a stack and without `CLONE_VM`, this is a fork. The child calls a

@@ -71,7 +71,7 @@ pub enum RuntimeError {
         kernel: &'static str,
         /// The bytes that a block needs: those that the code declares and those of the descriptor.
         needed: u32,
-        /// The bytes that a block may have.
+        /// The number of bytes that a block may have.
         most: u32,
     },
     /// A kernel of one module was launched on a device that was opened with another module.

@@ -20,12 +20,12 @@ use crate::threads::ThreadPool;
 use crate::threads::prelude::*;
 use crate::wipe::Secret;
 
-/// The most key pairs that share one inversion. At this number, the inversion already takes little
-/// time compared with the three products per key.
+/// The largest number of key pairs that share one inversion. At this number, the inversion already
+/// takes little time compared with the three products per key.
 const KEYS_PER_INVERSION: usize = 128;
 
-/// The most encapsulations or decapsulations that the calling thread does by itself. To wake
-/// another thread takes longer.
+/// The largest number of encapsulations or decapsulations that the calling thread does by itself.
+/// Waking another thread takes longer.
 const MOST_ALONE: usize = 8;
 
 /// The number of operations that share their hashing. The widest vectors hold eight Keccak states,

@@ -3,7 +3,7 @@
 //! When Python before 3.14 ends, it ends each other thread that takes the GIL, by `pthread_exit`,
 //! and a thread that runs code of Python's takes it again and again. `pthread_exit` unwinds the
 //! stack, and Rust aborts the process when that reaches functions of Rust that must not unwind. So
-//! the functions of this module keep the thread here for ever, which is what Python 3.14 does with
+//! the functions of this module keep the thread here forever, which is what Python 3.14 does with
 //! such threads. PyO3 does the same where a thread takes the GIL after it has released it.
 //!
 //! All other files call Python's code by this module only; `clippy.toml` names what they must not

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::arrays::{Reading, View, begin, view};
 use crate::errors::value_error;
 
-/// The bytes that are worth a thread: it hashes them in some milliseconds.
+/// The number of bytes that are worth a thread: it hashes them in some milliseconds.
 const THREAD_BYTES: usize = 1 << 22;
 
 /// A sum modulo 2^256: words of 64 bits, the lowest first.

@@ -162,7 +162,7 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// In a fork, leaves what belongs to the threads or to the GPU of the other process alone.
+    /// In a fork, keeps away from the threads and the GPU, which belong to the other process.
     fn drop(&mut self) {
         if self.check_process().is_err() {
             self.run.leak();

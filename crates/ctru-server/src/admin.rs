@@ -22,7 +22,7 @@ use crate::room::Memory;
 use crate::service::Service;
 use crate::stage::Stages;
 
-/// The most connections. When one more begins, the oldest is closed.
+/// The largest number of connections. When one more begins, the oldest is closed.
 pub(crate) const CONNECTIONS: usize = 64;
 /// How long a client may take for the head of its request.
 const HEAD: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use tokio::time::Sleep;
 
 use crate::fault::Fault;
 
-/// The bytes before each message of gRPC: a flag, and the length of the message.
+/// The number of bytes before each message of gRPC: a flag, and the length of the message.
 const PREFIX: usize = 5;
 
 /// Follows the body of a request.
@@ -30,7 +30,7 @@ struct Incomplete {
     /// The bytes of the prefix that have arrived.
     prefix: [u8; PREFIX],
     has: usize,
-    /// The bytes of the message that are still to come.
+    /// The number of bytes of the message that are still to come.
     rest: usize,
 }
 

@@ -32,7 +32,7 @@ const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(10);
 /// How often a client tries, and how long it waits in between.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// The most attempts, at least 1.
+    /// The largest number of attempts, at least 1.
     pub attempts: u32,
     /// The wait before the second attempt. It doubles with each further one, and a random part of
     /// up to a half is left out, so that clients do not come back at the same time.

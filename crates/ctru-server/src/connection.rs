@@ -24,7 +24,7 @@ use crate::wire::Watched;
 
 /// How long a client may take for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// The most TLS handshakes that are under way.
+/// The largest number of TLS handshakes that are under way.
 pub(crate) const HANDSHAKES: usize = 256;
 /// The server asks a silent client whether it is there after this time.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);

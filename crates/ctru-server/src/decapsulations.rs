@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::identity::Owner;
 use crate::scheme::Scheme;
 
-/// The most keys and clients in the table.
+/// The largest number of keys and clients in the table.
 const CAPACITY: usize = 1 << 16;
 
 /// The beginning of the SHA-256 of a public key, by which decapsulations are counted.

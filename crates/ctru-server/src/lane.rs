@@ -31,7 +31,7 @@ pub(crate) struct Options {
     pub(crate) max_batch: usize,
     /// How long a job waits for others to join it.
     pub(crate) max_delay: Duration,
-    /// The most operations that wait.
+    /// The largest number of operations that wait.
     pub(crate) capacity: usize,
 }
 

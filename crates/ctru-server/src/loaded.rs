@@ -45,9 +45,9 @@ impl fmt::Debug for Loaded {
 /// The limits of a [`LoadedKeys`].
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Limits {
-    /// The most keys of all clients.
+    /// The largest number of keys of all clients.
     pub(crate) keys: usize,
-    /// The most keys of one client.
+    /// The largest number of keys of one client.
     pub(crate) keys_per_client: usize,
     /// How long keys stay without use.
     pub(crate) idle: Duration,
@@ -139,7 +139,7 @@ impl Table {
         Self { entries: HashMap::new(), room, rest: Vec::new() }
     }
 
-    /// Takes an entry out, and returns its keys if the engine has them.
+    /// Removes an entry, and returns its keys if the engine has them.
     fn remove(&mut self, name: &Name) -> Option<Loaded> {
         let Entry { share, count, loaded, .. } = self.entries.remove(name)?;
         self.room.release(share, count);
@@ -198,7 +198,8 @@ impl LoadedKeys {
         Ok(loaded)
     }
 
-    /// Takes the keys with this name out, if they belong to `owner`. Dropping them can take long.
+    /// Removes and returns the keys with this name, if they belong to `owner`. Dropping them can
+    /// take long.
     ///
     /// # Errors
     /// [`Fault::NotLoaded`] if there are none.
@@ -212,8 +213,8 @@ impl LoadedKeys {
         table.remove(&name).ok_or(Fault::NotLoaded)
     }
 
-    /// Takes out the keys that nobody has used for a long time, and those whose client has gone
-    /// before it knew their name. Dropping them can take long.
+    /// Removes and returns the keys that nobody has used for a long time, and those whose client
+    /// has gone before it knew their name. Dropping them can take long.
     pub(crate) fn expired(&self, now: Instant) -> Vec<Loaded> {
         let idle = self.limits.idle;
         let is_old = |entry: &Entry| now.saturating_duration_since(entry.used) > idle;

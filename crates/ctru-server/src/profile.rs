@@ -12,7 +12,7 @@ use pprof::protos::Message;
 const FREQUENCY: i32 = 99;
 /// The seconds of a profile, if the query does not say.
 const SECONDS: u64 = 10;
-/// The most seconds of a profile.
+/// The largest number of seconds of a profile.
 const MOST_SECONDS: u64 = 60;
 /// The libraries that are not sampled, because unwinding the stack there could wait for a lock that
 /// the interrupted thread holds.

@@ -72,7 +72,7 @@ impl Scheme {
         Ok(Self { set, encoding })
     }
 
-    /// Returns the place in tables with one element per scheme.
+    /// Returns the index of the scheme in tables with one element per scheme.
     pub(crate) fn index(self) -> usize {
         let [set, encoding] = self.numbers();
         2 * usize::from(set - 1) + usize::from(encoding - 1)

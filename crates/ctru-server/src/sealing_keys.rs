@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 
 use crate::locked::Locked;
 
-/// The bytes of the identifier of a sealing key.
+/// The number of bytes of the identifier of a sealing key.
 pub(crate) const IDENTIFIER: usize = 8;
 const KEY: usize = 32;
-/// The most bytes of a file: some hundred keys.
+/// The largest number of bytes of a file: some hundred keys.
 const LARGEST: usize = 64 << 10;
 
 /// The reason why sealing keys cannot be read.

@@ -47,7 +47,7 @@ const MOST_WAITING: usize = 1 << 24;
 const MOST_CONNECTIONS: usize = 1 << 20;
 /// The largest limit of calls of a connection.
 const MOST_CALLS: usize = u32::MAX as usize;
-/// The most threads of a lane.
+/// The largest number of threads of a lane.
 const MOST_THREADS: usize = 1 << 10;
 
 /// How long each part of a server may take to end after the last call.
@@ -81,7 +81,7 @@ pub struct ServerOptions {
     /// The longest life of a connection. A tenth of it is left to chance, and calls in progress
     /// have 10 seconds more.
     pub max_connection_age: Duration,
-    /// The most calls in progress of one connection.
+    /// The largest number of calls in progress of one connection.
     pub max_calls_per_connection: u32,
     /// How long a request may take to arrive, from its head to its end. In a stream, how long the
     /// server waits for the next bytes of a message that has begun.
@@ -242,7 +242,7 @@ impl ServerOptions {
             ("--max-queue", max_queue, 2 * largest, MOST_WAITING),
             ("--max-memory", self.max_memory, max_message.saturating_mul(8), usize::MAX),
             ("--max-connections", self.max_connections, 1, MOST_CONNECTIONS),
-            // With none, each call would wait for ever.
+            // With none, each call would wait forever.
             ("--max-calls-per-connection", self.max_calls_per_connection as usize, 1, MOST_CALLS),
             ("the threads of a lane", threads, 1, MOST_THREADS),
         ];
@@ -456,7 +456,7 @@ impl Server {
     }
 
     /// Returns a future that waits until the engine is lost, also while the server goes down. If
-    /// the server ends before, it waits for ever.
+    /// the server ends before, it waits forever.
     pub fn loss(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut loss = self.shared.loss();
         async move {

@@ -44,7 +44,7 @@ impl Stages {
     }
 
     /// Waits until the server cuts off its calls. A server that is dropped finishes them, so then
-    /// this waits for ever.
+    /// this waits forever.
     pub(crate) async fn cut_off(&mut self) {
         if self.0.wait_for(|stage| *stage >= Stage::CutOff).await.is_err() {
             future::pending::<()>().await;

@@ -175,7 +175,7 @@ mod tests {
         assert!(now(&mut waiting[1]).is_some());
     }
 
-    /// Small messages of others do not keep a large one waiting for ever.
+    /// Small messages of others do not keep a large one waiting forever.
     #[test]
     fn a_large_message_comes_in_its_turn() {
         let room = WaitingRoom::new(1000);

@@ -15,13 +15,13 @@ use tokio::time::{Instant, Sleep};
 const BEGINNING: Duration = Duration::from_secs(10);
 /// How long a client may leave the connection's buffers full.
 const STALL: Duration = Duration::from_secs(30);
-/// The bytes that begin a connection of HTTP/2.
+/// The number of bytes that begin a connection of HTTP/2.
 const PREFACE: usize = 24;
 /// How long a client without calls may take to answer that the server ends the connection. Calls
 /// that it has sent before it knew arrive within this time.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// The bytes before the content of a frame.
+/// The number of bytes before the content of a frame.
 const HEAD: usize = 9;
 /// Types of frames (RFC 9113, section 6).
 const DATA: u8 = 0;
@@ -34,9 +34,9 @@ const END: u8 = 1;
 #[derive(Debug, Default)]
 struct Frames {
     head: [u8; HEAD],
-    /// The bytes of the head that have passed.
+    /// The number of bytes of the head that have passed.
     passed: usize,
-    /// The bytes that the content of the frame lacks.
+    /// The number of bytes that the content of the frame lacks.
     content: usize,
 }
 

@@ -20,7 +20,7 @@ pub enum Fault {
     Memory {
         /// The number of rows.
         count: usize,
-        /// The bytes of a row.
+        /// The number of bytes of a row.
         row_bytes: usize,
     },
     /// The host gives no randomness.

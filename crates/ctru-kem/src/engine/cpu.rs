@@ -20,7 +20,7 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// The most threads that an engine has.
+    /// The largest number of threads that an engine has.
     pub const MAX_THREADS: usize = threads::MOST;
 
     /// Returns an engine with one thread per core, or with as many as the environment variable

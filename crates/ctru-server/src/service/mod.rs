@@ -44,15 +44,15 @@ pub struct ServiceOptions {
     pub max_stream_batch: usize,
     /// How long a call waits for others to join it.
     pub max_queue_delay: Duration,
-    /// The most operations that wait, of small calls and of streams each.
+    /// The largest number of operations that wait, of small calls and of streams each.
     pub max_queue: usize,
     /// The largest message in bytes, either way.
     pub max_message: usize,
     /// Whether plain private keys are accepted and given.
     pub allow_plain_keys: bool,
-    /// The most keys that all clients together have loaded.
+    /// The largest number of keys that all clients together have loaded.
     pub max_loaded_keys: usize,
-    /// The most keys that one client has loaded.
+    /// The largest number of keys that one client has loaded.
     pub max_loaded_keys_per_client: usize,
     /// How long loaded keys stay without use.
     pub loaded_keys_idle: Duration,

@@ -19,7 +19,7 @@ use crate::waiting::Ticket;
 /// The messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
 
-/// The bytes that gRPC sends before each message.
+/// The number of bytes that gRPC sends before each message.
 const PREFIX: usize = 5;
 
 /// A message that is being computed.

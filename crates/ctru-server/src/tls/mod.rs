@@ -359,7 +359,8 @@ impl Named {
         self.verify_client_cert(first, others, UnixTime::since_unix_epoch(at)).map(drop)
     }
 
-    /// Returns when a chain ends to be valid, since 1970. A chain that cannot be read has ended.
+    /// Returns the time until which a chain is valid, since 1970. A chain that cannot be read is no
+    /// longer valid.
     fn end(&self, chain: &[CertificateDer<'_>]) -> Duration {
         let mut ends: Vec<Duration> = chain.iter().filter_map(|one| not_after(one).ok()).collect();
         ends.sort_unstable();

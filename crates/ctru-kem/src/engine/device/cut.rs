@@ -13,9 +13,10 @@ const LEAST_PINNED: usize = 2048;
 /// The least number of bytes of a batch whose chunks may be larger.
 const LARGE_BATCH: usize = 512 << 20;
 
-/// The most operations of a chunk of encapsulations or decapsulations, in a batch of less than
-/// [`LARGE_BATCH`] bytes, unless the device moves few bytes for each. With larger chunks there
-/// would be too few of them, and kernels and copies of the host would not overlap with transfers.
+/// The largest number of operations of a chunk of encapsulations or decapsulations, in a batch of
+/// less than [`LARGE_BATCH`] bytes, unless the device moves few bytes for each. With larger chunks
+/// there would be too few of them, and kernels and copies of the host would not overlap with
+/// transfers.
 const MOST: usize = 4096;
 
 /// The least number of operations of a batch whose first chunks are smaller and grow, if the host

@@ -136,9 +136,9 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The bytes of a view of binary_view.
+/// The number of bytes of a view of binary_view.
 const VIEW: usize = 16;
-/// The most bytes that such a view has in itself.
+/// The largest number of bytes that such a view has in itself.
 const INLINE: usize = 12;
 
 impl<'py> Values<'py> {

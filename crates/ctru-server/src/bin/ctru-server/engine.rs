@@ -47,7 +47,7 @@ pub(crate) struct Chosen {
     pub(crate) callers: usize,
     /// The most operations that messages of streams share in one batch, if the user does not say.
     pub(crate) max_stream_batch: usize,
-    /// The most operations that wait, if the user does not say.
+    /// The largest number of operations that wait, if the user does not say.
     pub(crate) max_queue: usize,
 }
 

@@ -131,7 +131,7 @@ impl<T, E> State<T, E> {
     }
 }
 
-/// The groups of an engine. `T` is what the calls of a group have in common, and `E` is the reason
+/// The groups of an engine. All calls of a group have the same tag, of type `T`. `E` is the reason
 /// why the work of a group fails.
 pub(super) struct Groups<T, E> {
     limits: Limits,
