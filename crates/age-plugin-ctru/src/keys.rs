@@ -105,7 +105,8 @@ pub(crate) struct Identity {
     key: Zeroizing<Vec<u8>>,
 }
 
-/// Splits the byte of a set from a key, and tests this machine for the set.
+/// Splits a key into the byte of its set and the rest, and tests this machine with known answers
+/// for the set.
 fn split(bytes: &[u8]) -> Result<(Set, &[u8]), Invalid> {
     let (first, key) = bytes.split_first().ok_or(Invalid::Set)?;
     let set = Set::ALL.into_iter().find(|set| *set as u8 == *first).ok_or(Invalid::Set)?;

@@ -17,7 +17,7 @@ mod page;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-/// A process, to be compared with the one that runs later.
+/// The identity of a process, for a later comparison with the current process.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     id: u32,

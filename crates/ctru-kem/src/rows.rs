@@ -12,7 +12,7 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLeng
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
-/// The least number of rows that a thread checks. Starting a thread takes as long as checking some
+/// The least number of rows that a thread checks. Starting a thread takes as long as checking about
 /// fifty rows.
 const ROWS_PER_THREAD: usize = 512;
 

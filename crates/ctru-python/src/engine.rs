@@ -22,9 +22,9 @@ use crate::sets::{Parameters, Set, with_set};
 
 /// The largest number of threads that a caller may ask for.
 const MOST_THREADS: usize = 4096;
-/// Operations per thread of the CPU between two looks at signals, which take about 0.1 s.
+/// The number of operations per CPU thread between two checks for signals, about 0.1 s of work.
 const CHUNK_PER_THREAD: usize = 1 << 14;
-/// Operations on a GPU between two looks at signals.
+/// The number of operations on a GPU between two checks for signals.
 const DEVICE_CHUNK: usize = 1 << 20;
 /// The names of the two arrays of the argument `out`.
 const TWO: [&str; 2] = ["out[0]", "out[1]"];
@@ -63,7 +63,7 @@ pub(crate) struct Engine {
     sizes: Parameters,
     device: String,
     threads: usize,
-    /// Operations between two looks at signals.
+    /// The number of operations between two checks for signals.
     chunk: usize,
     /// The process whose threads compute. They do not exist in a fork of it.
     process: Process,
@@ -143,8 +143,8 @@ impl Engine {
         ])
     }
 
-    /// Computes a batch of `count` operations: looks for signals between its chunks, and for a fork
-    /// that a handler of a signal may have made. Returns the objects that the caller gets.
+    /// Computes a batch of `count` operations. Between its chunks, checks for signals, and for a
+    /// fork that the handler of a signal may have made. Returns the objects that the caller gets.
     fn compute<'py, const R: usize, const W: usize, C>(
         &self,
         py: Python<'py>,

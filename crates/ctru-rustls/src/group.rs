@@ -93,7 +93,8 @@ impl<K: Kem> ActiveKeyExchange for Started<K> {
         Ok(joined(&secret, &x25519))
     }
 
-    /// Lets a client send the share of X25519 by itself as well, and use the same private key.
+    /// Returns the X25519 part of the share. A client may also send this part alone, with the same
+    /// private key.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
         Some((self.x25519.group(), self.x25519.pub_key()))
     }

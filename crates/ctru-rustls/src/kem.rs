@@ -40,7 +40,8 @@ pub(crate) trait Kem: Send + Sync + 'static {
     -> Result<Zeroizing<[u8; 32]>, Error>;
 }
 
-/// Returns the error that a share is refused, which sends the alert illegal_parameter.
+/// Returns the error for a share that is refused. rustls answers it with the alert
+/// illegal_parameter.
 pub(crate) fn refused<E>(_: E) -> Error {
     PeerMisbehaved::InvalidKeyShare.into()
 }

@@ -72,9 +72,9 @@ pub struct Engines {
 struct Use {
     /// The calls that are under way.
     calls: usize,
-    /// When the first call began whose secrets the engine may keep.
+    /// The start of the oldest call whose secrets the engine may still hold.
     first: Option<Instant>,
-    /// When the last call ended.
+    /// The end of the last call.
     last: Option<Instant>,
     /// Whether keys were unloaded since the last wiping.
     is_unloaded: bool,

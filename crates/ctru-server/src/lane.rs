@@ -27,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) name: &'static str,
     /// The number of threads.
     pub(crate) threads: usize,
-    /// The operations of a batch. A larger job is a batch of its own.
+    /// The largest number of operations of a batch. A larger job is a batch of its own.
     pub(crate) max_batch: usize,
     /// How long a job waits for others to join it.
     pub(crate) max_delay: Duration,
@@ -132,7 +132,7 @@ impl Lane {
         self.inner.lock().queue.weight()
     }
 
-    /// Returns the operations of a batch.
+    /// Returns the largest number of operations of a batch.
     pub(crate) fn max_batch(&self) -> usize {
         self.inner.options.max_batch
     }

@@ -118,13 +118,13 @@ pub(crate) fn write_words<S: Simt>(
     }
 }
 
-/// Returns the number of bytes of a row to which `copy_bytes` copies `bytes` bytes.
+/// Returns the size in bytes of a row into which `copy_bytes` copies `bytes` bytes.
 #[must_use]
 pub const fn copied_bytes(bytes: u32) -> u32 {
     bytes.next_multiple_of(4) + 4
 }
 
-/// Returns the number of the byte to which `copy_bytes` copies byte `start`.
+/// Returns the index of the byte to which `copy_bytes` copies byte `start`.
 pub(crate) const fn place_of_copy(start: u32, bytes: u32, row: u32) -> u32 {
     copied_bytes(bytes) * row + start % 4
 }

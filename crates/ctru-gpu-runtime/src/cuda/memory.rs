@@ -58,8 +58,8 @@ impl CudaMemory {
 
     /// Returns the address on the device, for other CUDA code, or 0 if the memory is empty.
     ///
-    /// Other code that uses the memory must end before the memory is dropped, and its accesses must
-    /// not overlap with those of this library.
+    /// Accesses of other code must end before the memory is dropped, and must not overlap with
+    /// those of this library.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.pointer

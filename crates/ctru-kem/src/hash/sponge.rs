@@ -69,7 +69,7 @@ pub(super) struct Padded<F, const BYTES: usize> {
 impl<F: Function, const BYTES: usize> Padded<F, BYTES> {
     const WHOLE_BLOCKS: () = assert!(BYTES.is_multiple_of(F::BLOCK));
 
-    /// Returns room for an input, which [`fill`](Self::fill) writes.
+    /// Returns an empty buffer, which [`fill`](Self::fill) fills with an input.
     pub(super) const fn room() -> Self {
         let () = Self::WHOLE_BLOCKS;
         Self { bytes: [0; BYTES], length: 0, function: PhantomData }

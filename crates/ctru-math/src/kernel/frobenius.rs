@@ -25,15 +25,14 @@ use crate::ring::Ring;
 
 /// A step of an addition chain: `b_(i+j) = (b_i)^(q^j) b_j`.
 ///
-/// The steps number the elements that they use: `a` has number 0, and the result of step `k` has
-/// number `k + 1`.
+/// Elements have an index: that of `a` is 0, and that of the result of step `k` is `k + 1`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The number of `b_i`.
+    /// The index of `b_i`.
     pub mapped: usize,
-    /// The number of `b_j`.
+    /// The index of `b_j`.
     pub factor: usize,
-    /// The number of the matrix of the map to the power `q^j`. Map 0 is the power `q`.
+    /// The index of the matrix of the map to the power `q^j`. Map 0 is the power `q`.
     pub map: usize,
 }
 

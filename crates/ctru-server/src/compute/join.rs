@@ -35,7 +35,7 @@ impl<K, L> Group<K, L> {
     }
 }
 
-/// The jobs of a batch, to which jobs are added one after the other.
+/// Collects the jobs of a batch in groups.
 pub(super) struct Joiner<K, L> {
     /// A key with this many operations or more gets a call of its own. Keys with fewer share one.
     own_call: usize,

@@ -38,9 +38,10 @@ pub(crate) use request::Limits;
 /// The options of the service.
 #[derive(Clone, Debug)]
 pub struct ServiceOptions {
-    /// The operations that small calls share in one batch. Larger calls go with the streams.
+    /// The largest number of operations of a batch of small calls. Larger calls go with the
+    /// streams.
     pub max_batch: usize,
-    /// The operations that messages of streams share in one batch.
+    /// The largest number of operations of a batch of messages of streams.
     pub max_stream_batch: usize,
     /// How long a call waits for others to join it.
     pub max_queue_delay: Duration,

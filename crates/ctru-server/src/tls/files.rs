@@ -70,8 +70,8 @@ pub enum TlsFileError {
     Kind,
 }
 
-/// The names of objects that begin with these bytes are those of standards: of a container, and of
-/// encryption with a password.
+/// The prefixes of object identifiers of PKCS #7, a container, and of PKCS #5 and #12, encryption
+/// with a password.
 const PKCS7: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x07";
 const PKCS5: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x05";
 const PKCS12: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x0c";

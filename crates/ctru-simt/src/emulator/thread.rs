@@ -241,7 +241,7 @@ impl<'a> Thread<'a> {
         self.wait(request)
     }
 
-    /// Counts an operation of the machine. From time to time looks whether the launch may go on.
+    /// Counts an operation of the machine. From time to time checks the time limit of the launch.
     #[inline(always)]
     #[track_caller]
     fn count(self) {

@@ -70,7 +70,8 @@ impl<Q: Queue> OnDevice<Q> {
         self.check(kernel, &[rows, f, h, ids, z], count, staged)
     }
 
-    /// Launches a kernel that writes a word for each of `count` rows after the other arrays.
+    /// Launches a kernel that checks `count` rows and writes one word for each. The array of these
+    /// words is its last argument.
     fn check(
         &self,
         kernel: &'static RingKernels,

@@ -15,8 +15,8 @@ const SPIN: Duration = Duration::from_micros(100);
 /// may not have noticed that they are done, and a thread that waits for the pool sleeps.
 const NOTED: Duration = Duration::from_micros(2);
 
-/// Calls `others` on threads of `pool` and `own` on this thread, which is none of them, and waits
-/// for all.
+/// Calls `others` on threads of `pool` and `own` on this thread, and waits for all. This thread
+/// must not be one of the pool.
 pub(super) fn in_parallel<W: FnOnce() + Send>(
     pool: &ThreadPool,
     others: impl ExactSizeIterator<Item = W>,

@@ -43,7 +43,7 @@ pub(super) trait Lanes: Copy {
 
     /// Returns `self ^ y`.
     fn xor(self, y: Self) -> Self;
-    /// Returns `self` with each lane rotated left by `bits`, a constant in every call.
+    /// Returns `self` with each lane rotated left by `bits`, which must be a constant in each call.
     fn rotate_left(self, bits: u32) -> Self;
     /// Returns `self ^ y ^ z`.
     fn xor3(self, y: Self, z: Self) -> Self;

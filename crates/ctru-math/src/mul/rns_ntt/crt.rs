@@ -45,7 +45,7 @@ const _: () = {
     check::<R1277>();
 };
 
-/// Fails to compile unless products are exact and no sum below leaves a lane.
+/// Fails to compile unless products are exact and no sum in this module overflows a lane.
 const fn check<R: Ring>() {
     // The last digit is exact: the exact one is (x - r0) / p0, or (x - r0 - p0 u) / (p0 p1) for two
     // general operands. The computed one is congruent to it modulo the digit's prime. As x is

@@ -98,7 +98,8 @@ struct State<T, E> {
     users: Vec<usize>,
     /// The number of groups that have been closed so far.
     closed: u64,
-    /// The calls that wait for a lane, the oldest first, and the name of the next one.
+    /// The numbers of the calls that wait for a lane, the oldest first, and the number of the next
+    /// call.
     waiting: VecDeque<u64>,
     next: u64,
     /// The lanes that threads wait to wipe, and those of them that the threads have received.
@@ -109,7 +110,7 @@ struct State<T, E> {
 }
 
 impl<T, E> State<T, E> {
-    /// Adds a call to those that wait for a lane, and returns its name.
+    /// Adds a call to those that wait for a lane, and returns its number.
     fn queue_up(&mut self) -> u64 {
         let name = self.next;
         self.next += 1;
