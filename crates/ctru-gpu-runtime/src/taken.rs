@@ -1,4 +1,4 @@
-//! Which elements of shared host memory callers have at the moment.
+//! Tracks which elements of shared host memory callers are using.
 
 use core::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -35,7 +35,7 @@ pub(crate) struct Options {
     pub(crate) capacity: usize,
 }
 
-/// A lane. Dropping it ends its threads when they have computed what waits.
+/// A lane. Dropping it ends its threads when they have computed all waiting jobs.
 pub(crate) struct Lane {
     inner: Arc<Inner>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -101,7 +101,7 @@ impl Lane {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses further jobs. The threads end when they have computed what waits.
+    /// Refuses further jobs. The threads end when they have computed all waiting jobs.
     pub(crate) fn close(&self) {
         self.inner.lock().is_closed = true;
         self.inner.changed.notify_all();

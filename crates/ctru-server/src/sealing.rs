@@ -51,7 +51,7 @@ impl Birth {
         Self(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()))
     }
 
-    /// Returns the birth of a sealed key, which is true if the key opens.
+    /// Returns the birth that a sealed key states. It is authentic only if the key opens.
     pub(crate) fn of_sealed(sealed: &[u8]) -> Option<Self> {
         Parts::of(sealed).map(|parts| Self(u64::from_be_bytes(*parts.time)))
     }

@@ -462,8 +462,8 @@ pub(super) struct Current {
 }
 
 impl Current {
-    /// The context is one of this crate, which are never released, or one that exists until the
-    /// guard is dropped.
+    /// Makes a context current in this thread. The context must exist until the guard is dropped.
+    /// Contexts of this crate are never released.
     pub(super) fn enter(context: CUcontext) -> Result<Self, RuntimeError> {
         // SAFETY: the context exists.
         unsafe { driver::cuCtxPushCurrent_v2(context) }?;

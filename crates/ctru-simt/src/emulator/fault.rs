@@ -112,8 +112,8 @@ pub enum Fault {
         /// Size of the access in bytes.
         bytes: u32,
     },
-    /// A read of a byte that nothing has written: in shared memory, no thread of the block; in a
-    /// buffer that was created without content, no kernel.
+    /// A read of a byte without content: no thread of the block has written it, in shared memory;
+    /// no kernel has written it, in a buffer that was created without content.
     Uninitialised {
         /// Entry point.
         kernel: &'static str,

@@ -226,14 +226,14 @@ impl<'a> Thread<'a> {
     }
 
     /// Suspends the thread until all participating threads have made the same request. Returns the
-    /// answer.
+    /// result of the request.
     #[track_caller]
     fn wait(self, request: Request) -> u32 {
         self.count();
         self.yielder.suspend(Wait { request, location: Location::caller() })
     }
 
-    /// Passes a value to the other threads of the warp. Returns the answer.
+    /// Passes a value to the other threads of the warp. Returns the result of the request.
     #[inline(always)]
     #[track_caller]
     fn exchange(self, request: Request, value: u32, lane: u32) -> u32 {

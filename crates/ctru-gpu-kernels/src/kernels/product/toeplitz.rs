@@ -377,8 +377,8 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     }
 }
 
-/// Returns the row of a tile that a thread holds as row `i` of an instruction. It holds the row 4
-/// rows above as row `i + 8`.
+/// Returns the row of a tile that a thread holds as row `i` of an instruction. As row `i + 8` it
+/// holds the row whose number is smaller by 4.
 #[inline(always)]
 fn upper_row(i: u32) -> u32 {
     i % 4 + 8 * (i / 4) + 4

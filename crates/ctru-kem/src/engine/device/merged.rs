@@ -132,7 +132,7 @@ impl<Q: Queue> Merger<Q> {
         result
     }
 
-    /// Encapsulates a small batch, with others.
+    /// Encapsulates a small batch, together with those of other callers.
     pub(super) fn encapsulate(
         &self,
         on: &On<'_, Q, impl Fn() -> bool>,
@@ -162,7 +162,7 @@ impl<Q: Queue> Merger<Q> {
         )
     }
 
-    /// Decapsulates a small batch, with others.
+    /// Decapsulates a small batch, together with those of other callers.
     pub(super) fn decapsulate(
         &self,
         on: &On<'_, Q, impl Fn() -> bool>,
