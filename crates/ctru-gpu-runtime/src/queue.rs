@@ -65,11 +65,10 @@ pub trait Device: Clone + Debug + Send + Sync {
     /// [`RuntimeError`] if the device cannot create another queue.
     fn queue(&self) -> Result<Self::Queue, RuntimeError>;
 
-    /// Creates a queue that the device prefers to those of greater rank: if kernels of several
-    /// queues wait, those of the queue with the lowest rank begin first. Copies are not ordered by
-    /// rank. A device knows only a few ranks, and all greater ones are like its last one, which is
-    /// the rank of the queues that [`queue`](Self::queue) returns. If a device knows a single rank,
-    /// as this implementation does, it orders nothing.
+    /// Creates a queue with a priority: if kernels of several queues wait, those of the queue with
+    /// the lowest rank begin first. Copies are not ordered by rank. A device has only a few ranks;
+    /// greater numbers count as its last rank, which is that of the queues of
+    /// [`queue`](Self::queue). This implementation is for devices with a single rank.
     ///
     /// # Errors
     /// Those of [`queue`](Self::queue).
@@ -158,12 +157,12 @@ pub trait Queue: Debug + Send + Sync {
     /// false if `memory` is empty.
     fn is_registered(&self, memory: &[u8]) -> bool;
 
-    /// Calls `work`, in which [`upload_from`](Self::upload_from) and
-    /// [`download_to`](Self::download_to) issue copies of borrowed memory of the host, on this
-    /// queue and others. Waits for these copies, and for all operations before them on the
-    /// same queues, and returns the result of `work`. Waits also if `work` panics. Aborts the
-    /// process if the device refuses to wait, because the copies could then use memory after the
-    /// end of its borrow.
+    /// Calls `work`. Inside it, [`upload_from`](Self::upload_from) and
+    /// [`download_to`](Self::download_to) may issue copies of borrowed memory of the host, on this
+    /// queue and others. Waits for these copies, and for all operations before them on the same
+    /// queues, and returns the result of `work`. Waits also if `work` panics. Aborts the process if
+    /// the device refuses to wait, because the copies could then use memory after the end of its
+    /// borrow.
     ///
     /// ```
     /// # use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
@@ -240,10 +239,9 @@ pub trait Queue: Debug + Send + Sync {
         to: &'env mut [u8],
     ) -> Result<(), RuntimeError>;
 
-    /// Lets the host wait for the operations that have been issued so far, without waiting for
-    /// later ones: if no later operation uses some memory, [`HostMemory::read`] waits for those
-    /// before the mark only. A mark changes no result. A device to which it makes no difference,
-    /// such as this implementation, does nothing.
+    /// Sets a mark after the operations that have been issued so far. If no later operation uses
+    /// some memory, [`HostMemory::read`] of this memory waits only for the operations before the
+    /// mark. A mark changes no result. This implementation does nothing.
     ///
     /// # Errors
     /// [`RuntimeError`] if the operation cannot be issued.
@@ -305,9 +303,9 @@ pub trait Queue: Debug + Send + Sync {
         batch: Batch,
     ) -> Result<(), RuntimeError>;
 
-    /// Runs several kernels like [`launch`](Self::launch), each after those before it that its
-    /// [order](Launch::order) names. All operations before this call are done before the first
-    /// launch, and all launches are done before the operations after this call.
+    /// Runs several kernels like [`launch`](Self::launch). Each begins after those earlier ones
+    /// that its [order](Launch::order) names. All operations before this call are done before the
+    /// first launch, and all launches are done before the operations after this call.
     ///
     /// On a GPU this takes the host less time than calls of `launch`. The first call with a
     /// sequence of kernels takes longer than later ones, which may have other memory and other

@@ -17,8 +17,8 @@ use crate::part::{GpuBytes, Part, Place};
 /// An engine that computes on a GPU.
 pub(crate) struct Gpu {
     device: CudaDevice,
-    /// The queue that operations on arrays of other libraries follow, and which waits for what
-    /// these libraries do with the arrays.
+    /// A queue that waits for the work of other libraries on their arrays. Operations on these
+    /// arrays follow it.
     queue: CudaQueue,
     rows: Box<dyn ResidentRowEngine<CudaDevice>>,
     /// Memory for keys from the host that no call uses now, all zeros. Dropping memory waits for

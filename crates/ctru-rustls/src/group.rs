@@ -30,7 +30,8 @@ struct Started<K: Kem> {
 
 /// Returns the two parts of a share, of which the first has `kem` bytes.
 ///
-/// # Errors An error that refuses the share, if it has another length.
+/// # Errors
+/// An error that refuses the share, if it has another length.
 fn parts(share: &[u8], kem: usize) -> Result<(&[u8], &[u8]), Error> {
     if share.len() == kem + X25519_BYTES { Ok(share.split_at(kem)) } else { Err(refused(())) }
 }

@@ -132,7 +132,7 @@ impl Client {
         Ok(Self::new(channel, 4 << 20, retries))
     }
 
-    /// Returns the calls without retries, for streams.
+    /// Returns the client of tonic, which does not retry, for streams.
     #[must_use]
     pub fn calls(&self) -> KemClient<Channel> {
         self.calls.clone()

@@ -472,9 +472,9 @@ impl Server {
         }
     }
 
-    /// Goes down: health and readiness say so, after `delay` no more connections are accepted, and
-    /// the calls in progress are finished. Returns `false` if they take longer than `limit`; then
-    /// they are cut off.
+    /// Shuts the server down. First health and readiness change. After `delay` the server accepts
+    /// no more connections, and finishes the calls in progress. If they take longer than `limit`,
+    /// it cuts them off and returns `false`.
     ///
     /// Afterwards the addresses are free for another server, and the engines are dropped, unless
     /// a device or a client of the metrics still keeps them.

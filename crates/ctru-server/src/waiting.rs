@@ -86,7 +86,7 @@ impl WaitingRoom {
         ticket.await.ok()
     }
 
-    /// Gives room to those who wait, as far as there is some.
+    /// Gives room to waiting messages while there is some.
     fn admit(&self) {
         loop {
             // A ticket that nobody takes any more comes back here, so the lock is not held.

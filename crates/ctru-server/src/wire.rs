@@ -103,7 +103,7 @@ pub(crate) struct Watched<I> {
     sent: Frames,
     /// The streams of calls in progress.
     calls: HashSet<u32>,
-    /// The largest number of a stream so far.
+    /// The largest stream identifier so far.
     last: u32,
     traffic: watch::Sender<Use>,
 }

@@ -124,8 +124,8 @@ impl Stream {
         self.counter.count()
     }
 
-    /// Sets a mark after all operations issued so far. [`wait`](Self::wait) does not wait for
-    /// operations behind the last mark if those before it suffice.
+    /// Sets a mark after all operations issued so far. [`wait`](Self::wait) for an operation before
+    /// the last mark waits for the mark only, and not for later operations.
     pub(super) fn mark(&self) -> Result<(), RuntimeError> {
         // If another thread sets a mark at the same time, both marks are where the later one is.
         self.counter.mark(|| self.marked.record(self))

@@ -16,7 +16,8 @@ use crate::proto::{
 
 /// Returns the caller and the message of a request.
 ///
-/// # Errors [`Fault::Internal`] if the request does not say who the caller is.
+/// # Errors
+/// [`Fault::Internal`] if the request does not say who the caller is.
 fn open<T>(request: Request<T>) -> Result<(Caller, T), Fault> {
     let caller = request.extensions().get::<Caller>().cloned().ok_or(Fault::Internal)?;
     Ok((caller, request.into_inner()))

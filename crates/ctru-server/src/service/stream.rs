@@ -16,7 +16,7 @@ use crate::job::Claim;
 use crate::room::Held;
 use crate::waiting::Ticket;
 
-/// The messages of a stream that are computed while the client reads an earlier answer.
+/// The number of messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
 
 /// The number of bytes that gRPC sends before each message.

@@ -186,8 +186,8 @@ impl Memory {
         }
     }
 
-    /// Records an access to `range`, whose beginning is a multiple of its length. An access that
-    /// reads needs content. Two reads do not race, and neither do two atomic accesses.
+    /// Records an access to `range`, whose start is a multiple of its length. A read needs content.
+    /// Two reads do not race, and neither do two atomic accesses.
     fn record(&mut self, range: &Range<usize>, stamp: &Stamp) -> Result<(), Problem> {
         self.divide(range.len().ilog2());
         let kind = stamp.kind;

@@ -10,9 +10,9 @@
 //! when it is done with them, but not the stacks of threads, nor what threads exchange in
 //! registers.
 //!
-//! A panic in the code of a kernel leaves the call that launched it. If the program is compiled
-//! with `panic = "abort"`, not only such a panic ends the process, but so does a fault of a thread:
-//! the emulator unwinds the threads that have begun and never end.
+//! A panic in the code of a kernel leaves the call that launched it. In a program with `panic =
+//! "abort"`, such a panic ends the process. So does a fault of a thread, because the emulator then
+//! unwinds the threads that it stops.
 
 mod block;
 mod fault;
