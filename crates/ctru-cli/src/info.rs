@@ -19,9 +19,9 @@ pub(crate) struct Args {}
 struct FailureRate {
     /// The claim of the founding paper.
     claimed: i32,
-    /// The mean over keys and messages, from `ctru-research failures`.
+    /// The mean over keys and messages; docs/security.md derives it.
     mean: i32,
-    /// The rate of the middle one of random keys, from the same program.
+    /// The rate of the middle one of random keys, from the same derivation.
     median: i32,
 }
 

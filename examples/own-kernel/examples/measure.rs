@@ -1,7 +1,6 @@
 //! Measures a kernel on GPU 0: `measure scan` or `measure product`.
 //!
-//! Checks the result and prints the median time of a run as a line of JSON. `research/bench/cuda/run.sh`
-//! compares it with programs in CUDA.
+//! Checks the result and prints the median time of a run as a line of JSON.
 
 use std::error::Error;
 
