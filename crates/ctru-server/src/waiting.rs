@@ -1,4 +1,4 @@
-//! Where messages of streams wait for room in the lane of large calls.
+//! The waiting room, in which messages of streams wait for room in the lane of large calls.
 //!
 //! Each client has a line of its own, and a share of the room as [`Room`] says. The clients take
 //! turns. A message that waits because its own client has too much room delays no other client. A
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::identity::Share;
 use crate::room::Room;
 
-/// The room of a lane, and who waits for it.
+/// The room of a lane, and the messages that wait for it.
 #[derive(Clone, Debug)]
 pub(crate) struct WaitingRoom(Arc<Mutex<State>>);
 
@@ -98,7 +98,7 @@ impl WaitingRoom {
 }
 
 impl State {
-    /// Takes the message out that comes next, and takes its room.
+    /// Removes the next message whose turn it is, and reserves its room.
     fn next(&mut self) -> Option<(Share, usize, oneshot::Sender<Ticket>)> {
         let Self { room, lines } = self;
         for line in lines.iter_mut() {

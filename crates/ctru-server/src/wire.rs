@@ -1,5 +1,5 @@
-//! What passes over a connection of HTTP/2: a stream of bytes that a client must neither leave
-//! silent at its beginning nor full, and the calls that its frames begin and end.
+//! Watches the bytes of a connection of HTTP/2. A client must not stay silent at the beginning, nor
+//! leave the buffers full. The frames show which calls begin and end.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,8 +17,8 @@ const BEGINNING: Duration = Duration::from_secs(10);
 const STALL: Duration = Duration::from_secs(30);
 /// The number of bytes that begin a connection of HTTP/2.
 const PREFACE: usize = 24;
-/// How long a client without calls may take to answer that the server ends the connection. Calls
-/// that it has sent before it knew arrive within this time.
+/// How long the server waits for calls after it has told a client that it ends the connection.
+/// Calls that the client sent before it knew arrive within this time.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// The number of bytes before the content of a frame.
@@ -30,7 +30,7 @@ const RESET: u8 = 3;
 /// The flag of the last frame of a stream.
 const END: u8 = 1;
 
-/// Finds the frames in what passes in one direction.
+/// Finds the frames in the bytes of one direction.
 #[derive(Debug, Default)]
 struct Frames {
     head: [u8; HEAD],
@@ -41,7 +41,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// Takes what passes next. Calls `frame` with the type, the flags and the stream of each frame
+    /// Reads the next bytes. Calls `frame` with the type, the flags and the stream of each frame
     /// whose head is complete.
     fn follow(&mut self, mut bytes: &[u8], mut frame: impl FnMut(u8, u8, u32)) {
         while !bytes.is_empty() {
@@ -109,7 +109,7 @@ pub(crate) struct Watched<I> {
 }
 
 impl<I> Watched<I> {
-    /// Returns the stream on `io`, and what learns of its use.
+    /// Returns the stream on `io`, and a receiver of its use.
     pub(crate) fn new(io: I) -> (Self, Traffic) {
         let limit = Box::pin(tokio::time::sleep(BEGINNING));
         let (traffic, receiver) = watch::channel(Use::default());
@@ -143,7 +143,7 @@ impl<I> Watched<I> {
         }
     }
 
-    /// Takes what the client has sent.
+    /// Reads the bytes that the client has sent.
     fn receive(&mut self, mut bytes: &[u8]) {
         if let Some((missing, _)) = &mut self.preface {
             let preface = bytes.len().min(*missing);
@@ -167,7 +167,7 @@ impl<I> Watched<I> {
         self.tell();
     }
 
-    /// Takes what the server has sent.
+    /// Reads the bytes that the server has sent.
     fn send(&mut self, bytes: &[u8]) {
         let calls = &mut self.calls;
         self.sent.follow(bytes, |kind, flags, stream| {

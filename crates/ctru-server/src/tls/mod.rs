@@ -43,7 +43,7 @@ pub struct TlsOptions {
     pub clients: Option<ClientCertificates>,
 }
 
-/// The certificates that clients have, and how these identify them.
+/// The certificates of clients, and the names in them that identify clients.
 #[derive(Clone, Debug)]
 pub struct ClientCertificates {
     /// The file with the authorities that sign them.
@@ -159,7 +159,7 @@ pub(crate) struct Tls {
 pub(crate) struct Certified {
     pub(crate) identity: Identity,
     chain: Vec<CertificateDer<'static>>,
-    /// When the chain ends, since 1970.
+    /// The end of the validity of the chain, since 1970.
     end: Duration,
     configured: watch::Receiver<Arc<Configured>>,
 }
@@ -217,7 +217,7 @@ impl Tls {
         self.options.read()
     }
 
-    /// Uses what has been read, also for the clients that are connected.
+    /// Uses the content that has been read, also for clients that are already connected.
     pub(crate) fn replace(&self, configured: Configured) {
         self.configured.send_replace(Arc::new(configured));
     }
