@@ -151,7 +151,7 @@ pub enum Error {
         differences.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
     OutOfDate {
-        /// The differences.
+        /// One line for each difference.
         differences: Vec<String>,
     },
     /// A program of the CUDA toolkit is missing.

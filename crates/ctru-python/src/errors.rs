@@ -28,8 +28,8 @@ pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
-/// Returns `named`, with the exception of other code as its cause. Returns the
-/// cause itself if it says nothing about an argument: an interrupt, or that memory is missing.
+/// Returns `named`, with the exception of other code as its cause. Returns the cause itself if it
+/// is not about the argument: if it is an interrupt or a `MemoryError`.
 pub(crate) fn caused_by(py: Python<'_>, named: PyErr, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<PyMemoryError>(py) {
         return cause;

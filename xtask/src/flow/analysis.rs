@@ -49,7 +49,7 @@ impl std::fmt::Display for Finding {
 /// The result of the analysis of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The findings.
+    /// The instructions that may leak a secret, with the reason.
     pub findings: Vec<Finding>,
     /// The number of instructions that can be executed.
     pub instructions: usize,

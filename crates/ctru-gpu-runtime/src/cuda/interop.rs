@@ -43,7 +43,7 @@ impl CudaQueue {
     /// `Arc`.
     ///
     /// Operations that `cust` issues to the stream may use memory of this crate only as the
-    /// functions allow that return its address, such as
+    /// documentation of the function that returned its address allows, such as
     /// [`CudaMemory::address`](super::CudaMemory::address).
     ///
     /// # Errors

@@ -97,8 +97,8 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
         P::DECAPSULATION_KEY_BYTES + usize::from(form == Form::Sealed) * sealing::OVERHEAD
     }
 
-    /// Returns when the keys of a field that was read were generated or first sealed, if they are
-    /// sealed.
+    /// Returns the time at which each key of a field was generated or first sealed, or `None` if
+    /// the keys are not sealed.
     pub(super) fn births(form: Form, bytes: &[u8]) -> Option<impl Iterator<Item = Birth>> {
         let sealed = bytes.chunks_exact(Self::size(form));
         (form == Form::Sealed).then(|| sealed.filter_map(Birth::of_sealed))

@@ -114,7 +114,7 @@ fn few_operations_are_computed_at_once() {
     assert_eq!(submit(Duration::from_secs(3600), most as u32), nothing_yet);
 }
 
-/// Makes engines of the CPU as one makes those of a GPU: another thread computes all calls.
+/// Makes CPU engines, but all calls are computed on another thread, as for a GPU.
 struct Elsewhere {
     made: std::sync::mpsc::Sender<std::thread::ThreadId>,
 }

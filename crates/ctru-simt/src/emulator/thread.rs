@@ -92,8 +92,8 @@ pub(super) struct Block {
     pub(super) fragments: RefCell<Vec<Fragments>>,
     /// One entry for each thread.
     copies: RefCell<Vec<Copies>>,
-    /// The fault has memory of its own: the unused bytes of a large value would be those that the
-    /// stack held before, and so a copy of secrets.
+    /// The fault is in a `Box`, since the unused bytes of a large enum keep what the stack held
+    /// before, which may be secrets.
     pub(super) fault: RefCell<Option<Box<Fault>>>,
     /// The accesses of each thread, or none if the launch is not traced.
     pub(super) events: RefCell<Vec<Vec<Event>>>,

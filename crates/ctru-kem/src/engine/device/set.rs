@@ -24,8 +24,9 @@ use crate::params::ParameterSet;
 /// this is faster for 512 operations, and separate kernels are faster for 1024.
 pub(super) const WHOLE_CHUNK: usize = 512;
 
-/// The largest batch with such chunks. On an H200, this is faster for 1024 operations in four
-/// chunks, which the host copies, and separate kernels are faster for 4096.
+/// The largest batch of which each chunk is done by one kernel. On an H200, one kernel for each
+/// chunk is faster for 1024 operations in four chunks, which the host copies, and separate kernels
+/// are faster for 4096.
 pub(super) const WHOLE_BATCH: usize = 1024;
 
 /// The largest batch with one key for which one kernel does whole decapsulations. This kernel

@@ -307,8 +307,8 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// The memory of the decoded keys of a chunk, their number, and the rows to decode to it with
-/// whether they are a copy.
+/// The memory for the decoded keys of a chunk, the number of keys, and, if they must still be
+/// decoded, the encoded keys and whether these are a copy.
 type KeysOf<'a, K, Q> = (&'a K, u32, Option<(Rows<'a, u8, Q>, bool)>);
 
 /// Returns the keys of a chunk. Encoded keys have `row` bytes each, and must be decoded to
