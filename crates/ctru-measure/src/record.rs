@@ -94,11 +94,11 @@ pub const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Decaps, KeyUse::Resident),
 ];
 
-/// One measurement: one line of `ctru bench --json` and of a `.jsonl` file under `research/records`.
+/// One measurement: one line of `ctru bench --json`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Record {
     /// The kind of measurement: "single" for the methods of the key types, "batch" for an engine.
-    /// `research/records/README.md` lists the other values.
+    /// Other programs that write records have words of their own.
     pub bench: String,
     /// The name of the engine, or of the library that is compared.
     pub engine: String,
@@ -122,8 +122,8 @@ pub struct Record {
     pub batch: usize,
     /// The kind of transfers between host and device.
     pub transfers: String,
-    /// The number of threads of the host that compute or serve the device. For kernels of the
-    /// reduction laboratory and for resources of kernels, the number of threads per block.
+    /// The number of threads of the host that compute or serve the device. In records of single
+    /// kernels, the number of threads per block.
     pub threads: usize,
     /// The number of threads that give batches to the engine at the same time.
     #[serde(default = "one")]
