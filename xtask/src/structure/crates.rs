@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_point_down() {
+    fn edges_point_down() {
         let down = [
             package("ctru-math", &[]),
             package("ctru-kem", &["ctru-math", "ctru-gpu-runtime"]),

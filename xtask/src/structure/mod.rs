@@ -30,8 +30,8 @@ pub fn run(_: &Options) -> Result<()> {
         for source in package.sources() {
             let tree = modules::Tree::read(&source)?;
             count += tree.len();
-            let circles = tree.circles();
-            faults.extend(circles.iter().map(|circle| format!("{}: {circle}", package.name)));
+            let cycles = tree.cycles();
+            faults.extend(cycles.iter().map(|cycle| format!("{}: {cycle}", package.name)));
         }
     }
     let files = lines::tracked(&root)?;
@@ -42,6 +42,6 @@ pub fn run(_: &Options) -> Result<()> {
         return Err(Error::Structure { faults });
     }
     let crates = packages.len();
-    println!("{crates} crates in order, {count} modules without circles, {} files", files.len());
+    println!("{crates} crates in order, {count} modules without cycles, {} files", files.len());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Finds circles (cycles of references) between the modules of a crate.
+//! Finds cycles of references between the modules of a crate.
 //!
 //! A module here is a file. A module refers to another one by a path that begins with `crate`,
 //! `self`, `super` or, in a `use`, the name of one of its children. This check follows the path
@@ -7,12 +7,12 @@
 //! path.
 //!
 //! The modules of a crate form a tree, and the check looks at the children of each module
-//! separately. An arrow leads from one child to another if a module in the subtree of the first
-//! refers to a module in the subtree of the second. A circle is a chain of arrows that returns to
-//! its start. References between a module and its ancestors or descendants make no arrow: a parent
+//! separately. An edge leads from one child to another if a module in the subtree of the first
+//! refers to a module in the subtree of the second. A cycle is a path along edges that returns to
+//! its start. References between a module and its ancestors or descendants make no edge: a parent
 //! may re-export items of its children, and a child may use items of its parent.
 //!
-//! A reference to a module named `compiled` makes no arrow either. Such a module compiles the
+//! A reference to a module named `compiled` makes no edge either. Such a module compiles the
 //! generic functions of its crate once for each of a few types. The trait of these types must name
 //! the module, and the module must name all functions.
 
@@ -56,10 +56,10 @@ pub struct Tree {
     modules: BTreeMap<Name, Module>,
 }
 
-/// An arrow between two children of a module: a file of the first child, and the path in this file
+/// An edge between two children of a module: a file of the first child, and the path in this file
 /// that refers to the second child.
 #[derive(Clone, Debug)]
-struct Arrow {
+struct Edge {
     file: PathBuf,
     path: String,
 }
@@ -121,10 +121,10 @@ impl Tree {
         self.modules.is_empty()
     }
 
-    /// Returns a message for each circle, with the paths in the text that form it.
+    /// Returns a message for each cycle, with the paths in the text that form it.
     #[must_use]
-    pub fn circles(&self) -> Vec<String> {
-        let mut levels: BTreeMap<Name, BTreeMap<(String, String), Arrow>> = BTreeMap::new();
+    pub fn cycles(&self) -> Vec<String> {
+        let mut levels: BTreeMap<Name, BTreeMap<(String, String), Edge>> = BTreeMap::new();
         for (name, module) in &self.modules {
             for reference in &module.references {
                 let to = self.resolve(reference, 0);
@@ -135,13 +135,13 @@ impl Tree {
                     continue;
                 }
                 let path = [&reference.base[..], &reference.names].concat().join("::");
-                let arrows = levels.entry(name[..common].to_vec()).or_default();
-                arrows
+                let edges = levels.entry(name[..common].to_vec()).or_default();
+                edges
                     .entry((from.clone(), into.clone()))
-                    .or_insert(Arrow { file: module.file.clone(), path });
+                    .or_insert(Edge { file: module.file.clone(), path });
             }
         }
-        levels.iter().flat_map(|(parent, arrows)| circles(parent, arrows)).collect()
+        levels.iter().flat_map(|(parent, edges)| cycles(parent, edges)).collect()
     }
 
     /// Returns the module that defines the item at the end of a path. `depth` is the number of
@@ -183,40 +183,41 @@ impl Tree {
     }
 }
 
-/// Searches for circles among the children of `parent`. Returns for each child a message with the
-/// shortest circle through it, unless an earlier message has the child.
-fn circles(parent: &Name, arrows: &BTreeMap<(String, String), Arrow>) -> Vec<String> {
+/// Searches for cycles among the children of `parent`. Returns a message for each child on a cycle,
+/// with the shortest cycle through it, but none for a child that is on the cycle of an earlier
+/// message.
+fn cycles(parent: &Name, edges: &BTreeMap<(String, String), Edge>) -> Vec<String> {
     let mut told: BTreeSet<&String> = BTreeSet::new();
-    let mut circles = Vec::new();
-    for start in arrows.keys().map(|(from, _)| from) {
+    let mut cycles = Vec::new();
+    for start in edges.keys().map(|(from, _)| from) {
         if told.contains(start) {
             continue;
         }
-        let Some(way) = way_back(start, arrows) else { continue };
+        let Some(way) = way_back(start, edges) else { continue };
         let place = |name: &String| parent.iter().chain([name]).cloned().collect::<Name>();
-        let mut text = format!("circle of modules: {}", place(start).join("::"));
+        let mut text = format!("cycle of modules: {}", place(start).join("::"));
         for pair in way.windows(2) {
-            let Arrow { file, path } = &arrows[&(pair[0].clone(), pair[1].clone())];
+            let Edge { file, path } = &edges[&(pair[0].clone(), pair[1].clone())];
             let to = place(pair[1]).join("::");
             let file = file.strip_prefix(workspace::root()).unwrap_or(file).display();
             text += &format!("\n      -> {to} ({file} has crate::{path})");
         }
         told.extend(way);
-        circles.push(text);
+        cycles.push(text);
     }
-    circles
+    cycles
 }
 
-/// Returns the shortest path along arrows from `start` back to itself.
+/// Returns the shortest path along edges from `start` back to itself.
 fn way_back<'a>(
     start: &'a String,
-    arrows: &'a BTreeMap<(String, String), Arrow>,
+    edges: &'a BTreeMap<(String, String), Edge>,
 ) -> Option<Vec<&'a String>> {
     let mut work = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = work.pop_front() {
         let last = way[way.len() - 1];
-        for (_, next) in arrows.keys().filter(|(from, _)| from == last) {
+        for (_, next) in edges.keys().filter(|(from, _)| from == last) {
             let longer = [&way[..], &[next]].concat();
             if next == start {
                 return Some(longer);
@@ -515,8 +516,8 @@ fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns the circles of a crate with these files.
-    fn circles(files: &[(&str, &str)]) -> Vec<String> {
+    /// Returns the cycles of a crate with these files.
+    fn cycles(files: &[(&str, &str)]) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = root.path().join(name);
@@ -525,28 +526,28 @@ mod tests {
         }
         let tree = Tree::read(&root.path().join("lib.rs")).unwrap();
         assert_eq!(tree.len(), files.len());
-        tree.circles()
+        tree.cycles()
     }
 
     #[test]
-    fn finds_circles_of_two_and_three() {
-        let two = circles(&[
+    fn finds_cycles_of_two_and_three() {
+        let two = cycles(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub struct A(B);"),
             ("b.rs", "pub struct B; fn f() -> Option<super::a::A> { None }"),
         ]);
         assert_eq!(two.len(), 1);
-        assert!(two[0].contains("circle of modules: a") && two[0].contains("a.rs has crate::b::B"));
+        assert!(two[0].contains("cycle of modules: a") && two[0].contains("a.rs has crate::b::B"));
         let three = [
             ("lib.rs", "mod a; mod b; mod c;"),
             ("a.rs", "use crate::b::{X, Y as Z};"),
             ("b.rs", "macro_rules! m { () => { $crate::c::f() } }"),
             ("c.rs", "#[derive(Debug)] pub(crate) const X: u8 = { crate::a::f() };"),
         ];
-        assert_eq!(circles(&three).len(), 1);
+        assert_eq!(cycles(&three).len(), 1);
         let mut broken = three;
         broken[3].1 = "pub(crate) const X: u8 = { 0 };";
-        assert_eq!(circles(&broken), [""; 0]);
+        assert_eq!(cycles(&broken), [""; 0]);
     }
 
     #[test]
@@ -558,8 +559,8 @@ mod tests {
             ("a/y.rs", "pub struct Y; impl Y { fn f(self) -> crate::a::x::X { todo!() } }"),
             ("b.rs", ""),
         ];
-        assert!(circles(&files)[0].contains("circle of modules: a::x"));
-        // The circle leads from a folder, through a module in it, to another folder and back.
+        assert!(cycles(&files)[0].contains("cycle of modules: a::x"));
+        // The cycle leads from a folder, through a module in it, to another folder and back.
         let files = [
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "mod x;"),
@@ -567,7 +568,7 @@ mod tests {
             ("b.rs", "mod y; pub fn f() {}"),
             ("b/y.rs", "mod inner { use super::super::super::a::g; }"),
         ];
-        assert!(circles(&files)[0].contains("circle of modules: a"));
+        assert!(cycles(&files)[0].contains("cycle of modules: a"));
     }
 
     #[test]
@@ -585,33 +586,33 @@ mod tests {
             "mod a; mod b; pub use self::b::{B};",
             "mod a; mod b; pub use self::{b::B as C, b::B};",
         ] {
-            assert_eq!(circles(&files(root)).len(), 1, "{root}");
+            assert_eq!(cycles(&files(root)).len(), 1, "{root}");
         }
-        assert_eq!(circles(&files("mod a; mod b; pub struct B;")), [""; 0]);
+        assert_eq!(cycles(&files("mod a; mod b; pub struct B;")), [""; 0]);
     }
 
     #[test]
-    fn only_the_arrow_to_compiled_is_left_out() {
+    fn only_the_edge_to_compiled_is_left_out() {
         let ring = "pub trait Ring: crate::compiled::Compiled {}";
         let compiled = "pub trait Compiled {} use crate::{a::f, ring::Ring};";
         let files = |a| {
             let lib = "mod a; mod compiled; mod ring;";
             [("lib.rs", lib), ("a.rs", a), ("compiled.rs", compiled), ("ring.rs", ring)]
         };
-        assert_eq!(circles(&files("pub fn f<R: crate::ring::Ring>() {}")), [""; 0]);
+        assert_eq!(cycles(&files("pub fn f<R: crate::ring::Ring>() {}")), [""; 0]);
         let mut back = files("pub fn f<R: crate::ring::Ring>() {}");
         back[3].1 = "pub trait Ring: crate::compiled::Compiled {} use crate::a::f;";
-        assert_eq!(circles(&back).len(), 1);
+        assert_eq!(cycles(&back).len(), 1);
     }
 
     #[test]
-    fn parents_and_tests_are_no_circle() {
+    fn parents_and_tests_are_no_cycle() {
         let files = [
             ("lib.rs", "mod a; pub use a::A; pub struct Error; fn f() { a::g(); }"),
             ("a.rs", "pub mod x; pub use x::X; pub struct A(crate::Error);"),
             ("a/x.rs", "use super::A; use crate::Error; pub struct X(A, Error);"),
         ];
-        assert_eq!(circles(&files), [""; 0]);
+        assert_eq!(cycles(&files), [""; 0]);
         let files = [
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub fn f(self_: B) {}"),
@@ -621,6 +622,6 @@ mod tests {
                 #[cfg(test)] use crate::a::f;",
             ),
         ];
-        assert_eq!(circles(&files), [""; 0]);
+        assert_eq!(cycles(&files), [""; 0]);
     }
 }
