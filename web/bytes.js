@@ -1,6 +1,6 @@
 // A byte string that can be read and changed: a grid of hexadecimal bytes with named ranges.
 
-const { html } = Charts;
+import { html } from "./elements.js";
 
 /** Formats a byte with two hexadecimal digits. */
 const hex = (byte) => byte.toString(16).padStart(2, "0");

@@ -1,8 +1,8 @@
 // The E8 code: a nibble, its codeword, noise, and the nearest codeword.
 
+import { html, svg } from "./elements.js";
 import { codeword, decodeBlock } from "./scheme.js";
 
-const { html, svg } = Charts;
 const Q2 = 1024;
 const binary = (nibble) => nibble.toString(2).padStart(4, "0");
 

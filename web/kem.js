@@ -1,9 +1,9 @@
 // The KEM by hand: keys, a ciphertext, and its decapsulation as sent and as it arrived.
 
 import { ByteField, toHex } from "./bytes.js";
+import { html } from "./elements.js";
 import { SETS, layout } from "./scheme.js";
 
-const { html } = Charts;
 const byId = (id) => document.getElementById(id);
 
 /** The byte of which one bit is flipped before the reader changes anything. */

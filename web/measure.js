@@ -1,20 +1,45 @@
-// The section on speed: published measurements, and those of this browser.
+// The section on speed: measures this browser, and shows the rates beside the published ones.
+
+import { html } from "./elements.js";
 
 const byId = (id) => document.getElementById(id);
+const OPERATIONS = ["keygen", "encaps", "decaps"];
 
-/** Returns the published measurements. */
-async function published() {
-  const answer = await fetch("published.jsonl");
-  if (!answer.ok) throw new Error(`published.jsonl: ${answer.status} ${answer.statusText}`);
-  const lines = (await answer.text()).split("\n").filter((line) => line !== "");
-  return { name: "published", yours: false, records: lines.map((line) => JSON.parse(line)) };
+/** Formats a rate with three digits, in thousands. */
+function thousands(rate) {
+  const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
+  return `${(rate / 1000).toLocaleString("en-GB", digits)} k`;
 }
 
-/** Shows the figures and the button that measures this browser. */
-export async function showSpeed() {
-  const figures = new Figures(byId("figures"));
-  const known = await published();
-  figures.show([known]);
+/** Returns what the records of one row of the table have in common. */
+function setting({ set, bench, backend, threads }) {
+  const workers = `${threads} ${threads === 1 ? "worker" : "workers"}`;
+  return `${set}, ${bench === "batch" ? `in batches, ${workers}` : "one at a time"}, ${backend}`;
+}
+
+/** Returns a cell with the rate of an operation, and a bar that is `part` of the cell long. */
+function cell(rate, part) {
+  const element = html("td", { class: "number bar" }, thousands(rate));
+  element.style.setProperty("--part", `${100 * part}%`);
+  return element;
+}
+
+/** Shows the records as rows of the table. The bars of a column have one scale. */
+function showRates(body, records) {
+  const names = [...new Set(records.map(setting))];
+  const rate = (name, op) =>
+    records.find((record) => record.op === op && setting(record) === name)?.ops_per_s ?? 0;
+  const most = OPERATIONS.map((op) => Math.max(...names.map((name) => rate(name, op))));
+  const rows = names.map((name) => {
+    const rates = OPERATIONS.map((op) => rate(name, op));
+    const cells = rates.map((value, column) => cell(value, value / most[column]));
+    return html("tr", {}, html("th", { scope: "row" }, name), ...cells);
+  });
+  body.replaceChildren(...rows);
+}
+
+/** Prepares the button that measures this browser. */
+export function showSpeed() {
   const button = byId("measure");
   const state = byId("measure-state");
   const save = byId("save");
@@ -31,7 +56,8 @@ export async function showSpeed() {
       state.textContent = text;
       if (records.length === 0) return;
       save.hidden = false;
-      figures.show([{ name: "this browser", yours: true, records }, known]);
+      showRates(byId("rates"), records);
+      byId("measured").hidden = false;
     };
     worker.onerror = (event) => end(`The measurement failed: ${event.message || "no worker"}`);
     worker.onmessage = ({ data: { record, problem, done } }) => {
@@ -42,7 +68,7 @@ export async function showSpeed() {
       } else if (problem) {
         end(`The measurement failed: ${problem}`);
       } else if (done) {
-        end("Measured. The figures below show this browser first.");
+        end("Measured. The first table below shows the rates of this browser.");
       }
     };
     state.textContent = "Measuring: loading";
@@ -51,7 +77,7 @@ export async function showSpeed() {
   save.onclick = () => {
     const lines = records.map((record) => `${JSON.stringify(record)}\n`);
     const address = URL.createObjectURL(new Blob(lines, { type: "application/x-ndjson" }));
-    const link = Charts.html("a", { href: address, download: "browser.jsonl" });
+    const link = html("a", { href: address, download: "browser.jsonl" });
     link.click();
     URL.revokeObjectURL(address);
   };

@@ -1,5 +1,6 @@
 // What the reader's own keys and ciphertext look like inside: coefficients, and decryption.
 
+import { html, svg } from "./elements.js";
 import {
   codeword,
   decodeBlock,
@@ -8,8 +9,6 @@ import {
   noisyMessage,
   parameters,
 } from "./scheme.js";
-
-const { html, svg } = Charts;
 
 /** Returns a histogram as a picture. `bars` are pairs of a label and a count. */
 function histogram(title, bars, series) {

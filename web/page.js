@@ -18,7 +18,7 @@ function fail(error) {
 
 showRing(byId("ring"));
 showCode(byId("code"));
-showSpeed().catch(fail);
+showSpeed();
 
 let due = false;
 

@@ -1,8 +1,8 @@
 // The product in the ring, drawn for n = 5.
 
+import { html, svg } from "./elements.js";
 import { multiply } from "./scheme.js";
 
-const { html, svg } = Charts;
 const N = 5;
 const WIDTH = 460;
 const CELL = 44;

@@ -16,7 +16,6 @@ const TYPES = {
   ".css": "text/css",
   ".html": "text/html",
   ".js": "text/javascript",
-  ".jsonl": "application/x-ndjson",
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
 };
