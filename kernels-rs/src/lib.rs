@@ -1,17 +1,8 @@
-//! The entry points of the GPU kernels, which `cargo xtask build-ptx` compiles to PTX.
-//!
-//! The features choose one of three modules in `crates/ctru-gpu-kernels/ptx`:
-//!
-//! - no feature: `ctru.ptx`, the engine's kernels.
-//! - `compared`: `compared.ptx`, kernels that measurements compare with the engine's.
-//! - `lab`: `lab.ptx`, the kernels of the reduction laboratory.
+//! The entry points of the KEM's GPU kernels, which `cargo xtask build-ptx` compiles to PTX in
+//! `crates/ctru-gpu-kernels/ptx`.
 #![no_std]
 
-#[cfg(feature = "compared")]
-mod compared;
-#[cfg(not(any(feature = "compared", feature = "lab")))]
-mod engine;
-#[cfg(not(feature = "lab"))]
-mod entry_points;
-#[cfg(feature = "lab")]
-mod lab;
+use ctru_gpu_kernels::kernels::*;
+use ctru_gpu_kernels::ring_entry_points;
+
+ctru_gpu_kernels::for_each_kernel!(ring_entry_points);

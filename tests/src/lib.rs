@@ -6,6 +6,7 @@
 
 pub mod backends;
 pub mod der;
+pub mod exhaust;
 pub mod processes;
 pub mod rings;
 pub mod sets;

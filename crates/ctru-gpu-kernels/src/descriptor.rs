@@ -8,12 +8,19 @@ pub use ctru_simt::descriptor::*;
 /// One kernel per ring.
 #[derive(Debug)]
 pub struct RingKernels {
-    pub(crate) of_653: Kernel,
-    pub(crate) of_761: Kernel,
-    pub(crate) of_1277: Kernel,
+    of_653: Kernel,
+    of_761: Kernel,
+    of_1277: Kernel,
 }
 
 impl RingKernels {
+    /// Returns the kernels for the rings 653, 761 and 1277.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(of_653: Kernel, of_761: Kernel, of_1277: Kernel) -> Self {
+        Self { of_653, of_761, of_1277 }
+    }
+
     /// Returns the kernel for the ring `R`.
     #[must_use]
     pub fn of<R: Ring>(&self) -> &Kernel {

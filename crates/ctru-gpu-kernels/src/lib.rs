@@ -3,8 +3,6 @@
 
 pub mod descriptor;
 pub mod kernels;
-#[cfg(feature = "lab")]
-pub mod lab;
 pub mod ptx;
 pub mod table;
 

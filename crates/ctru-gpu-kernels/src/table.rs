@@ -3,16 +3,16 @@
 
 #![allow(unsafe_code)]
 
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::Ring;
 
-use crate::descriptor::RingKernels;
 use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, InWholeBlocks, One};
 use crate::kernels::*;
 use crate::ptx::MODULE;
 use crate::simt::U32x4;
 
 /// Returns the number of bytes per row of an array of ciphertexts.
-pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
+#[must_use]
+pub const fn ciphertext_bytes<R: Ring>() -> u32 {
     R::CIPHERTEXT_BYTES as u32
 }
 
@@ -29,16 +29,6 @@ pub(crate) const fn ciphertext_bytes<R: Ring>() -> u32 {
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
-            MULTIPLY_SAMPLED "multiply_sampled" =
-                product::ntt::multiply_sampled(
-                    large: u16[EachOrShared; row::<R>(); 8],
-                    small: u8[EachOperation; row::<R>(); 8],
-                    product: u16[EachOperation; row::<R>(); 8]);
-            MULTIPLY_ROUNDED "multiply_rounded" =
-                product::ntt::multiply_rounded(
-                    large: u16[EachOperation; row::<R>(); 8],
-                    small: u8[EachOrShared; row::<R>(); 8],
-                    product: u16[EachOperation; row::<R>(); 8]);
             POLYPHASE_COINS "polyphase_coins" =
                 product::polyphase::multiply_coins(
                     large: u16[EachOrShared; row::<R>(); 8],
@@ -82,27 +72,10 @@ macro_rules! for_each_kernel {
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     f: u8[One; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()]);
-            SAMPLE "sample" =
-                scheme::sample::sample(
-                    coins: u64[EachOperation; coin_words::<R>()],
-                    small: u8[EachOperation; row::<R>(); 8]);
             SAMPLE_SECRET "sample_secret" =
                 scheme::sample::sample_secret(
                     coins: u64[EachOperation; coin_words::<R>()],
                     secret: u8[EachOperation; row::<R>(); 8]);
-            ENCRYPT "encrypt" =
-                scheme::encrypt::encrypt(
-                    sigma: u16[EachOperation; row::<R>(); 8],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
-            UNPACK_CIPHERTEXT "unpack_ciphertext" =
-                scheme::unpack_ciphertext::unpack_ciphertext(
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
-                    coefficients: u16[EachOperation; row::<R>(); 8]);
-            DECODE_MESSAGE "decode_message" =
-                scheme::decode_message::decode_message(
-                    decrypted: u16[EachOperation; row::<R>(); 8],
-                    messages: u64[EachOperation; message_words::<R>()]);
             DECODE_MIXED_RADIX "decode_mixed_radix" =
                 keys::mixed_radix::decode(
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>(); 4],
@@ -380,12 +353,6 @@ macro_rules! for_each_kernel {
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     results: u64[EachOperation; SEED_WORDS]);
-            SELECT "select" =
-                scheme::select::select(
-                    received: u8[EachOperation; ciphertext_bytes::<R>()],
-                    expected: u8[EachOperation; ciphertext_bytes::<R>()],
-                    rejection_secrets: u64[EachOperation; SEED_WORDS],
-                    shared_secrets: u64[EachOperation; SEED_WORDS]);
             WRITE_PUBLIC_KEY_MIXED_RADIX "write_public_key_mixed_radix" =
                 keys::mixed_radix::write_public_key(
                     secret_keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>(); 4],
@@ -430,17 +397,21 @@ macro_rules! for_each_kernel {
 
 /// Defines a descriptor for each entry of a list. The scope of the call must contain `MODULE`, the
 /// modules that the entries name, and the functions that give the lengths of rows.
-macro_rules! descriptors {
+///
+/// This macro is for the crates of this workspace. It may change at any time.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! ring_descriptors {
     ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?] $(as $wider:ty)?),*
     );)*) => {
         $(
             #[doc = concat!("[`",
                 stringify!($room), "::", stringify!($module), "::", stringify!($function), "`]")]
-            pub static $name: RingKernels = {
+            pub static $name: $crate::descriptor::RingKernels = {
                 macro_rules! of_ring {
                     ($ring:ident, $suffix:literal) => {{
-                        type R = $ring;
+                        type R = ctru_math::$ring;
                         // SAFETY: the entry point is generated from the same entry of the list, so
                         // it takes these arrays, and it is written for this shape. It stays inside
                         // the rows: the tests run every kernel on arrays of exactly these lengths
@@ -458,20 +429,41 @@ macro_rules! descriptors {
                         }
                     }};
                 }
-                RingKernels {
-                    of_653: of_ring!(R653, "_653"),
-                    of_761: of_ring!(R761, "_761"),
-                    of_1277: of_ring!(R1277, "_1277"),
-                }
+                $crate::descriptor::RingKernels::new(
+                    of_ring!(R653, "_653"),
+                    of_ring!(R761, "_761"),
+                    of_ring!(R1277, "_1277"),
+                )
             };
         )*
 
         /// All kernels of the list.
-        pub static ALL: &[&RingKernels] = &[$(&$name),*];
+        pub static ALL: &[&$crate::descriptor::RingKernels] = &[$(&$name),*];
     };
 }
 
-#[cfg(feature = "lab")]
-pub(crate) use descriptors;
+/// Makes three entry points from each entry of a list, one for each ring. The modules that the
+/// entries name must be in scope.
+///
+/// This macro is for the crates of this workspace. It may change at any time.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! ring_entry_points {
+    ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
+        $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
+    );)*) => {
+        $(
+            // SAFETY of the three lines: the kernels keep the rules of the machine. The tests run
+            // them on the emulator with arrays of exactly the lengths that the list states, and the
+            // emulator stops at every violation.
+            ctru_simt::entry_point!(unsafe [$text, "_653"],
+                $room::$module::$function::<_, ctru_math::R653>, ($($array: $element),*));
+            ctru_simt::entry_point!(unsafe [$text, "_761"],
+                $room::$module::$function::<_, ctru_math::R761>, ($($array: $element),*));
+            ctru_simt::entry_point!(unsafe [$text, "_1277"],
+                $room::$module::$function::<_, ctru_math::R1277>, ($($array: $element),*));
+        )*
+    };
+}
 
-for_each_kernel!(descriptors);
+for_each_kernel!(ring_descriptors);

@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-// Only builds for the GPU use unstable features, because they need an unstable compiler anyway:
-// `core_float_math` for fused products and sums, the others for `reduce::narrow`.
+// Only builds for the GPU use unstable features, because they need an unstable compiler anyway, for
+// `kernel::narrow`.
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(asm_experimental_arch, const_eval_select, core_float_math, core_intrinsics),
+    feature(asm_experimental_arch, const_eval_select, core_intrinsics),
     allow(internal_features)
 )]
 
@@ -17,11 +17,8 @@ pub mod e8;
 pub mod invert;
 #[doc(hidden)]
 pub mod kernel;
-mod modular;
 pub mod mul;
-pub mod ntt;
 mod poly;
-pub mod reduce;
 mod ring;
 pub mod sample;
 mod simd;

@@ -16,7 +16,7 @@ use crate::compiled::Compiled;
 ///
 /// The trait is sealed: [`R653`], [`R761`] and [`R1277`] are the only rings.
 ///
-/// Source: CTRU-Prime paper, Tables 1 and 2.
+/// Source: CTRU-Prime paper, Table 1.
 pub trait Ring:
     Compiled
     + Copy
@@ -40,9 +40,6 @@ pub trait Ring:
     const Q2_BITS: u32;
     /// Parameter of the centred binomial distribution: sampled coefficients lie in `-ETA..=ETA`.
     const ETA: u32;
-    /// Length of the paper's NTT, at least `2n - 1`.
-    /// Source: paper, Table 2 (with the misprint of the third row corrected to 2560).
-    const NTT_LEN: usize;
 
     /// The modulus `q2 = 2^Q2_BITS` of ciphertext coefficients.
     const Q2: u32 = 1 << Self::Q2_BITS;
@@ -78,7 +75,7 @@ pub trait Ring:
 macro_rules! ring {
     ($(#[$doc:meta])* $name:ident {
         n: $n:literal, q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
-        ntt_len: $ntt_len:literal, message: $message:literal, coins: $coins:literal,
+        message: $message:literal, coins: $coins:literal,
         ciphertext: $ciphertext:literal, packed13: $packed13:literal,
         mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal $(,)?
     }) => {
@@ -91,7 +88,6 @@ macro_rules! ring {
             const Q: u32 = $q;
             const Q2_BITS: u32 = $q2_bits;
             const ETA: u32 = $eta;
-            const NTT_LEN: usize = $ntt_len;
             type Coeffs<T: Element> = [T; $n];
             type MessageBytes = [u8; $message];
             type CoinBytes = [u8; $coins];
@@ -104,23 +100,23 @@ macro_rules! ring {
         const _: () = {
             assert!($name::MESSAGE_BYTES == $message && $name::COIN_BYTES == $coins);
             assert!($name::CIPHERTEXT_BYTES == $ciphertext && $name::PACKED13_BYTES == $packed13);
-            assert!($name::SECRET_POLY_BYTES == $secret_poly && $name::NTT_LEN > 2 * $n - 2);
+            assert!($name::SECRET_POLY_BYTES == $secret_poly);
         };
     };
 }
 
 ring! {
     /// `Z_4621[x]/(x^653 - x - 1)`, `q2 = 2048`, `eta = 3`.
-    R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, ntt_len: 1344, message: 40, coins: 490,
+    R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, message: 40, coins: 490,
         ciphertext: 898, packed13: 1062, mixed_radix: 994, secret_poly: 327 }
 }
 ring! {
     /// `Z_4591[x]/(x^761 - x - 1)`, `q2 = 1024`, `eta = 2`.
-    R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, ntt_len: 1536, message: 47, coins: 381,
+    R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, message: 47, coins: 381,
         ciphertext: 952, packed13: 1237, mixed_radix: 1158, secret_poly: 381 }
 }
 ring! {
     /// `Z_7879[x]/(x^1277 - x - 1)`, `q2 = 1024`, `eta = 2`.
-    R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, ntt_len: 2560, message: 79, coins: 639,
+    R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, message: 79, coins: 639,
         ciphertext: 1597, packed13: 2076, mixed_radix: 2067, secret_poly: 639 }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use ctru_gpu_runtime::RuntimeError;
 use ctru_kem::engine::EngineError;
 use ctru_math::backend::Unavailable;
-use ctru_math::ntt::cyclic::CyclicError;
+use research_arithmetic::ntt::cyclic::CyclicError;
 use thiserror::Error;
 
 /// The reason why a command failed.

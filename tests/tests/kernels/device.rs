@@ -3,8 +3,6 @@
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::lab::{self, compared};
-use ctru_gpu_kernels::ptx;
 use ctru_gpu_kernels::simt::U32x4;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
@@ -42,9 +40,7 @@ impl OnDevice {
 }
 
 fn run(kernel: &Kernel, buffers: &[&Buffer], batch: Batch) -> Result<(), RuntimeError> {
-    let modules = [&ptx::MODULE, &lab::MODULE, &compared::MODULE];
-    let module = modules.into_iter().find(|module| kernel.is_of(module)).unwrap();
-    let queue = CudaDevice::open(0, module)?.queue()?;
+    let queue = CudaDevice::open(0, crate::MODULE)?.queue()?;
     let arrays: Vec<OnDevice> = buffers
         .iter()
         .map(|buffer| match buffer.element_bytes() {

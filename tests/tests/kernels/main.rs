@@ -33,8 +33,11 @@ on_gpu! {
     fused "../../../crates/ctru-gpu-kernels/tests/kernels/fused.rs";
     hash "../../../crates/ctru-gpu-kernels/tests/kernels/hash.rs";
     invert "../../../crates/ctru-gpu-kernels/tests/kernels/invert.rs";
-    lab "../../../crates/ctru-gpu-kernels/tests/kernels/lab.rs";
     product "../../../crates/ctru-gpu-kernels/tests/kernels/product.rs";
     traces "../../../crates/ctru-gpu-kernels/tests/kernels/traces.rs";
     validate "../../../crates/ctru-gpu-kernels/tests/kernels/validate.rs";
 }
+
+/// The module whose kernels the tests launch.
+#[cfg(feature = "cuda")]
+const MODULE: &ctru_gpu_kernels::ptx::Module = &ctru_gpu_kernels::ptx::MODULE;

@@ -1,8 +1,8 @@
 //! The kernels: functions that take a machine [`Simt`], arrays in global memory and a
 //! [`Batch`](crate::descriptor::Batch).
 //!
-//! - [`scheme`]: sampling, encryption, decryption and the final selection of decapsulation.
-//! - [`product`]: products in the rings by the NTT and on tensor cores.
+//! - [`scheme`]: sampling, encryption, decryption and verification.
+//! - [`product`]: products in the rings, on tensor cores.
 //! - [`hash`]: seeds, messages, coins and secrets that Keccak derives.
 //! - [`keys`]: conversion between encoded keys and arrays.
 //! - [`invert`]: inversion of single elements and of batches.
@@ -19,7 +19,8 @@ pub mod invert;
 pub mod keys;
 pub mod product;
 pub mod scheme;
-pub(crate) mod warp;
+#[doc(hidden)]
+pub mod warp;
 pub mod whole;
 
 use ctru_math::Ring;

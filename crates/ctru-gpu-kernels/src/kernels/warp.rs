@@ -13,7 +13,8 @@ use crate::simt::{Simt, U32x4, WARP};
 const IN_FLIGHT: usize = 8;
 
 /// Returns the block shape: one warp and one operation per block.
-pub(crate) const fn shape(shared_bytes: u32) -> Shape {
+#[must_use]
+pub const fn shape(shared_bytes: u32) -> Shape {
     Shape::new(WARP, 1, shared_bytes)
 }
 
@@ -22,14 +23,14 @@ pub(crate) const fn shape(shared_bytes: u32) -> Shape {
 /// where a branch depends on it. Otherwise each barrier and shuffle after the branch would take a
 /// detour.
 #[inline(always)]
-pub(crate) fn number<S: Simt>(s: S) -> u32 {
+pub fn number<S: Simt>(s: S) -> u32 {
     s.shuffle(s.warp(), 0)
 }
 
 /// Calls `store(i, load(i))` for every `i < count`. A thread issues several loads before the first
 /// store, so that it waits only once for all of them.
 #[inline(always)]
-pub(crate) fn transfer<S: Simt, T: Copy>(
+pub fn transfer<S: Simt, T: Copy>(
     s: S,
     count: u32,
     load: impl Fn(u32) -> T,
@@ -51,7 +52,7 @@ pub(crate) fn transfer<S: Simt, T: Copy>(
 
 /// Calls `f(i)` for every `i < count`. The threads of the warp share the calls.
 #[inline(always)]
-pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
+pub fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
     let mut i = s.lane();
     while i < count {
         f(i);
@@ -62,7 +63,7 @@ pub(crate) fn for_each<S: Simt>(s: S, count: u32, f: impl Fn(u32)) {
 /// Returns the combination of the values of all threads of the warp. `combine` is commutative and
 /// associative.
 #[inline(always)]
-pub(crate) fn reduce<S: Simt>(s: S, value: u32, combine: impl Fn(u32, u32) -> u32) -> u32 {
+pub fn reduce<S: Simt>(s: S, value: u32, combine: impl Fn(u32, u32) -> u32) -> u32 {
     let mut value = value;
     for distance in [16, 8, 4, 2, 1] {
         value = combine(value, s.shuffle(value, s.lane() ^ distance));
@@ -73,7 +74,7 @@ pub(crate) fn reduce<S: Simt>(s: S, value: u32, combine: impl Fn(u32, u32) -> u3
 /// Copies the bytes `from..from + bytes` of shared memory to the array, beginning at its byte `to`.
 /// `from` and `to` must be congruent modulo 4.
 #[inline(always)]
-pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
+pub fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
     let byte = |i| s.load_shared(from + i);
     write_words(s, memory, to, bytes, |i| s.load_shared(from + i), byte);
 }
@@ -82,7 +83,7 @@ pub(crate) fn write_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
 /// congruent to `to`. It loads whole words, so it first overwrites the three bytes of shared memory
 /// after the last one with zeros. The caller puts a barrier before the call.
 #[inline(always)]
-pub(crate) fn shift_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
+pub fn shift_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u32, bytes: u32) {
     if s.lane() < 3 {
         s.store_shared(from + bytes + s.lane(), 0u8);
     }
@@ -98,7 +99,7 @@ pub(crate) fn shift_bytes<S: Simt>(s: S, from: u32, memory: S::Global<u8>, to: u
 /// Writes the bytes `to..to + bytes` of the array, in words where possible. `four(i)` returns the
 /// bytes `i..i + 4` as a little-endian number, and `one(i)` returns byte `i`.
 #[inline(always)]
-pub(crate) fn write_words<S: Simt>(
+pub fn write_words<S: Simt>(
     s: S,
     memory: S::Global<u8>,
     to: u32,
@@ -125,7 +126,8 @@ pub const fn copied_bytes(bytes: u32) -> u32 {
 }
 
 /// Returns the index of the byte to which `copy_bytes` copies byte `start`.
-pub(crate) const fn place_of_copy(start: u32, bytes: u32, row: u32) -> u32 {
+#[must_use]
+pub const fn place_of_copy(start: u32, bytes: u32, row: u32) -> u32 {
     copied_bytes(bytes) * row + start % 4
 }
 
@@ -133,7 +135,7 @@ pub(crate) const fn place_of_copy(start: u32, bytes: u32, row: u32) -> u32 {
 /// have [`copied_bytes`] bytes; see [`place_of_copy`]. Copies whole words of 4 bytes, so the
 /// lengths of both arrays are multiples of 4 bytes.
 #[inline(always)]
-pub(crate) fn copy_bytes<S: Simt>(
+pub fn copy_bytes<S: Simt>(
     s: S,
     (from, start): (S::Global<u8>, u32),
     bytes: u32,
@@ -167,20 +169,22 @@ impl Words {
 }
 
 /// Returns the number of groups in a polynomial of `n` coefficients. The last group is not full.
-pub(crate) const fn groups(n: usize) -> u32 {
+#[must_use]
+pub const fn groups(n: usize) -> u32 {
     n.div_ceil(GROUP) as u32
 }
 
 /// Returns the maximum number of a polynomial's groups per lane: lane `l` has the groups `l`, `32 +
 /// l` and so on.
-pub(crate) const fn rounds(n: usize) -> u32 {
+#[must_use]
+pub const fn rounds(n: usize) -> u32 {
     groups(n).div_ceil(WARP)
 }
 
 /// Packs eight values of `width` bits as group `group` of the packed list that begins at byte
 /// `string` of shared memory. A packed group has `width` bytes.
 #[inline(always)]
-pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, values: [u16; GROUP]) {
+pub fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, values: [u16; GROUP]) {
     let packed = bits::pack_group(width, values);
     for byte in 0..width {
         s.store_shared(string + width * group + byte, (packed >> (8 * byte)) as u8);
@@ -190,7 +194,7 @@ pub(crate) fn pack_group<S: Simt>(s: S, width: u32, string: u32, group: u32, val
 /// Returns the eight values of group `group` of the packed list that begins at byte `string` of
 /// shared memory.
 #[inline(always)]
-pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -> [u16; GROUP] {
+pub fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -> [u16; GROUP] {
     let mut packed = 0;
     for byte in 0..width {
         packed |= u128::from(s.load_shared::<u8>(string + width * group + byte)) << (8 * byte);
@@ -201,7 +205,7 @@ pub(crate) fn unpack_group<S: Simt>(s: S, width: u32, string: u32, group: u32) -
 /// Returns group `group` of the list of 16-bit values that begins at byte `list` of shared memory.
 /// `list` is a multiple of 16.
 #[inline(always)]
-pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
+pub fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
     let U32x4(pairs) = s.load_shared(list + 16 * group);
     core::array::from_fn(|i| (pairs[i / 2] >> (16 * (i % 2))) as u16)
 }
@@ -209,12 +213,12 @@ pub(crate) fn load_group<S: Simt>(s: S, list: u32, group: u32) -> [u16; GROUP] {
 /// Writes group `group` of the list of 16-bit values that begins at byte `list` of shared memory.
 /// `list` is a multiple of 16.
 #[inline(always)]
-pub(crate) fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
+pub fn store_group<S: Simt>(s: S, list: u32, group: u32, values: [u16; GROUP]) {
     s.store_shared(list + 16 * group, U32x4(pairs(values)));
 }
 
 /// Returns the values of a group, two per word, the first one in the low bits.
 #[inline(always)]
-pub(crate) fn pairs(values: [u16; GROUP]) -> [u32; GROUP / 2] {
+pub fn pairs(values: [u16; GROUP]) -> [u32; GROUP / 2] {
     core::array::from_fn(|i| u32::from(values[2 * i]) | u32::from(values[2 * i + 1]) << 16)
 }

@@ -1,27 +1,20 @@
-//! Compares kernels on the emulator with the CPU: sampling, encryption, decoding, and the
-//! conversion of keys.
+//! Compares kernels on the emulator with the CPU: sampling, and the conversion of keys.
 
 use core::fmt::Debug;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
-use ctru_gpu_kernels::lab::compared::{
-    UNFUSED_COMPRESS_AND_ADD, UNFUSED_DOUBLE_AND_ADD_ONE, UNFUSED_ENCODE_MESSAGE,
-    UNFUSED_PACK_CIPHERTEXT,
-};
+use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, row};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_kernels::table::*;
-use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
-use ctru_math::compress::compress_with_message;
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
+use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
 use crate::operations::strings;
-use crate::strategies::{bytes, poly, rounded_poly};
+use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::{Intermediate, array};
 
@@ -41,13 +34,6 @@ fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Vec<u64> {
         .iter()
         .map(|&word| u64::from_le_bytes(word))
         .collect()
-}
-
-/// Splits a row into its first `bytes` bytes and the others.
-fn split_words(row: &[u64], bytes: usize) -> (Vec<u8>, Vec<u8>) {
-    let mut all: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let behind = all.split_off(bytes);
-    (all, behind)
 }
 
 fn signed(coefficients: &[i8]) -> Vec<u8> {
@@ -73,75 +59,15 @@ fn assert_rows<T: Word>(buffer: &Buffer, width: u32, expected: &[Vec<T>]) {
     }
 }
 
-fn check_sample<R: Ring>(coins: &[Vec<u8>]) {
+fn check_sample_secret<R: Ring>(coins: &[Vec<u8>]) {
     let input = Buffer::new(&words(coins, coin_words::<R>(), 0xee));
-    for (kernel, sample) in [
-        (&SAMPLE, sample::sample::<R> as fn(&R::CoinBytes) -> SmallPoly<R>),
-        (&SAMPLE_SECRET, sample::sample_secret::<R>),
-    ] {
-        let small = blank::<u8>(coins.len() * row::<R>() as usize);
-        launch(kernel.of::<R>(), &[&input, &small], coins.len());
-        let expected: Vec<_> =
-            coins.iter().map(|coins| signed(sample(&array(coins)).coefficients())).collect();
-        assert_rows(&small, row::<R>(), &expected);
-    }
-    let [small, secret] = [(); 2].map(|()| blank::<u8>(coins.len() * row::<R>() as usize));
-    launch(SAMPLE.of::<R>(), &[&input, &small], coins.len());
-    launch(UNFUSED_DOUBLE_AND_ADD_ONE.of::<R>(), &[&small, &secret], coins.len());
+    let secret = blank::<u8>(coins.len() * row::<R>() as usize);
+    launch(SAMPLE_SECRET.of::<R>(), &[&input, &secret], coins.len());
     let expected: Vec<_> = coins
         .iter()
         .map(|coins| signed(sample::sample_secret::<R>(&array(coins)).coefficients()))
         .collect();
     assert_rows(&secret, row::<R>(), &expected);
-}
-
-fn check_encrypt<R: Ring>(inputs: &[(Poly<R>, Vec<u8>)]) {
-    let count = inputs.len();
-    let sigma: Vec<_> = inputs.iter().map(|(sigma, _)| sigma.coefficients().to_vec()).collect();
-    let sigma = Buffer::new(&padded(&sigma, row::<R>(), 0xffff));
-    let messages: Vec<_> = inputs.iter().map(|(_, message)| message.clone()).collect();
-    let messages = Buffer::new(&words(&messages, message_words::<R>(), 0));
-    let ciphertexts = blank::<u8>(count * R::CIPHERTEXT_BYTES);
-    launch(ENCRYPT.of::<R>(), &[&sigma, &messages, &ciphertexts], count);
-    let expected: Vec<_> = inputs
-        .iter()
-        .map(|(sigma, message)| bits::pack_rounded(&compress_with_message(sigma, &array(message))))
-        .flat_map(|ciphertext| ciphertext.as_ref().to_vec())
-        .collect();
-    assert_eq!(ciphertexts.content::<u8>(), expected);
-
-    let (encoded, coefficients) =
-        (blank::<u16>(count * row::<R>() as usize), blank::<u16>(count * row::<R>() as usize));
-    let ciphertexts = blank::<u8>(count * R::CIPHERTEXT_BYTES);
-    launch(UNFUSED_ENCODE_MESSAGE.of::<R>(), &[&messages, &encoded], count);
-    launch(UNFUSED_COMPRESS_AND_ADD.of::<R>(), &[&sigma, &encoded, &coefficients], count);
-    launch(UNFUSED_PACK_CIPHERTEXT.of::<R>(), &[&coefficients, &ciphertexts], count);
-    assert_eq!(ciphertexts.content::<u8>(), expected);
-}
-
-fn check_unpack_ciphertext<R: Ring>(inputs: &[Vec<u8>]) {
-    let ciphertexts = Buffer::new(&inputs.concat());
-    let coefficients = blank::<u16>(inputs.len() * row::<R>() as usize);
-    launch(UNPACK_CIPHERTEXT.of::<R>(), &[&ciphertexts, &coefficients], inputs.len());
-    let expected: Vec<_> = inputs
-        .iter()
-        .map(|bytes| bits::unpack_rounded::<R>(&array(bytes)).coefficients().to_vec())
-        .collect();
-    assert_rows(&coefficients, row::<R>(), &expected);
-}
-
-fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
-    let decrypted: Vec<_> = inputs.iter().map(|v| v.coefficients().to_vec()).collect();
-    let decrypted = Buffer::new(&padded(&decrypted, row::<R>(), 0xffff));
-    let messages = blank::<u64>(inputs.len() * message_words::<R>() as usize);
-    launch(DECODE_MESSAGE.of::<R>(), &[&decrypted, &messages], inputs.len());
-    for (row, v) in messages.content::<u64>().chunks(message_words::<R>() as usize).zip(inputs) {
-        let (message, behind) = split_words(row, R::MESSAGE_BYTES);
-        let mut expected = R::MessageBytes::zeroed();
-        e8::decode(v, &mut expected);
-        assert_eq!(message, expected.as_ref());
-        assert!(behind.iter().all(|&byte| byte == 0));
-    }
 }
 
 /// The kernels for one encoding of public keys, and the encoding on the CPU.
@@ -225,41 +151,19 @@ fn check_keys<R: Ring>(parts: &[Parts<R>]) {
 /// Runs the checks on the values of the test vectors.
 fn check_vectors<R: Ring>() {
     let vector = Intermediate::load(R::N);
-    check_sample::<R>(&[vector.coins_f.clone(), vector.coins_g.clone()]);
+    check_sample_secret::<R>(&[vector.coins_f.clone(), vector.coins_g.clone()]);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
     check_keys::<R>(&[(vector.coins_f.clone(), h, vector.z.clone())]);
-    for record in vector.encapsulations() {
-        check_sample::<R>(std::slice::from_ref(&record.coins_r));
-        check_encrypt::<R>(&[(Poly::from_coefficients(&record.sigma).unwrap(), record.m.clone())]);
-        check_unpack_ciphertext::<R>(std::slice::from_ref(&record.ct));
-        check_decode_message::<R>(&[RoundedPoly::from_coefficients(&record.decoded).unwrap()]);
-    }
 }
 
 fn check_traces<R: Ring>() {
     let width = row::<R>() as usize;
     let coins =
         [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];
-    for kernel in [&SAMPLE, &SAMPLE_SECRET] {
-        let buffers = coins.clone().map(|coins| {
-            vec![Buffer::new(&words(&[coins], coin_words::<R>(), 0)), blank::<u8>(width)]
-        });
-        assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
-    }
-    for (modulus, kernel) in [(R::Q2, &DECODE_MESSAGE), (R::Q, &ENCRYPT)] {
-        let buffers = [0, 1].map(|secret| {
-            let coefficients: Vec<u16> =
-                (0..width).map(|i| (secret * (7 * i + 3) % modulus as usize) as u16).collect();
-            let messages =
-                vec![secret as u64 * 0x0123_4567_89ab_cdef; message_words::<R>() as usize];
-            let mut buffers = vec![Buffer::new(&coefficients), Buffer::new(&messages)];
-            if core::ptr::eq(kernel, &ENCRYPT) {
-                buffers.push(blank::<u8>(R::CIPHERTEXT_BYTES));
-            }
-            buffers
-        });
-        assert_same_trace(kernel.of::<R>(), buffers, Batch::each(1));
-    }
+    let sampling = coins
+        .clone()
+        .map(|coins| vec![Buffer::new(&words(&[coins], coin_words::<R>(), 0)), blank::<u8>(width)]);
+    assert_same_trace(SAMPLE_SECRET.of::<R>(), sampling, Batch::each(1));
     for Keys { unpack, pack, encoding, .. } in encodings::<R>() {
         // Two keys, one per warp of a block.
         let h = Poly::<R>::one();
@@ -302,21 +206,8 @@ macro_rules! properties {
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(8))]
                 #[test]
-                fn sample(coins in batch(bytes(<$ring>::COIN_BYTES).boxed())) {
-                    check_sample::<$ring>(&coins);
-                }
-                #[test]
-                fn encrypt(inputs in batch((poly::<$ring>(),
-                    bytes(<$ring>::MESSAGE_BYTES)).boxed())) {
-                    check_encrypt::<$ring>(&inputs);
-                }
-                #[test]
-                fn unpack_ciphertext(inputs in batch(bytes(<$ring>::CIPHERTEXT_BYTES).boxed())) {
-                    check_unpack_ciphertext::<$ring>(&inputs);
-                }
-                #[test]
-                fn decode_message(inputs in batch(rounded_poly::<$ring>().boxed())) {
-                    check_decode_message::<$ring>(&inputs);
+                fn sample_secret(coins in batch(bytes(<$ring>::COIN_BYTES).boxed())) {
+                    check_sample_secret::<$ring>(&coins);
                 }
                 #[test]
                 fn keys(parts in batch((bytes(<$ring>::COIN_BYTES), poly::<$ring>(),

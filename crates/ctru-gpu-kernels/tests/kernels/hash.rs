@@ -9,7 +9,7 @@ use ctru_math::{R653, R761, R1277, Ring};
 use proptest::prelude::*;
 
 use crate::operations::{
-    Operations, SEED_BYTES, cut, launch, rows, select, sha3_512, shake256, strings, unfilled, words,
+    Operations, SEED_BYTES, cut, launch, rows, sha3_512, shake256, strings, unfilled, words,
 };
 
 /// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.
@@ -102,22 +102,6 @@ fn check_rejection<R: Ring>(operations: &Operations) {
     }
 }
 
-/// Checks `select`: the ciphertexts of even operations are equal, and those of odd operations
-/// differ in one bit, at varying positions.
-fn check_selection<R: Ring>(operations: &Operations, bit: usize) {
-    let bits = 8 * R::CIPHERTEXT_BYTES;
-    let mut expected = operations.ciphertexts.clone();
-    for (i, ciphertext) in expected.iter_mut().enumerate().skip(1).step_by(2) {
-        let bit = (bit + i * bits / operations.count()) % bits;
-        ciphertext[bit / 8] ^= 1 << (bit % 8);
-    }
-    let zs: Vec<_> = (0..operations.count()).map(|i| shake256(&[i as u8], SEED_BYTES)).collect();
-    let chosen = select::<R>(&operations.ciphertexts, &expected, &zs, &operations.seeds);
-    for (i, chosen) in chosen.iter().enumerate() {
-        assert_eq!(chosen, if i % 2 == 0 { &operations.seeds[i] } else { &zs[i] }, "operation {i}");
-    }
-}
-
 fn inputs<R: Ring>() -> impl Strategy<Value = Operations> {
     batches().prop_flat_map(|(count, keys)| Operations::any::<R>(count, keys))
 }
@@ -140,13 +124,6 @@ macro_rules! properties {
                     check_derivations::<$ring>(&operations);
                     check_rejection::<$ring>(&operations);
                 }
-                #[test]
-                fn selection(
-                    operations in inputs::<$ring>(),
-                    bit: usize,
-                ) {
-                    check_selection::<$ring>(&operations, bit);
-                }
             }
             #[test]
             fn batch_sizes() {
@@ -158,26 +135,7 @@ macro_rules! properties {
                         check_derivations::<$ring>(&operations);
                         check_expanded_derivations::<$ring>(&operations);
                         check_rejection::<$ring>(&operations);
-                        check_selection::<$ring>(&operations, 0);
                     }
-                }
-            }
-            #[test]
-            fn every_bit_is_compared() {
-                let ciphertext = Operations::draw::<$ring>(1, 1).ciphertexts.remove(0);
-                let (rejection, secret) = (vec![1; SEED_BYTES], vec![2; SEED_BYTES]);
-                // In small batches, because the emulator keeps a history for each byte.
-                for byte in 0..ciphertext.len() {
-                    let received = (0..8).map(|bit| {
-                        let mut received = ciphertext.clone();
-                        received[byte] ^= 1 << bit;
-                        received
-                    });
-                    let chosen = select::<$ring>(
-                        &received.collect::<Vec<_>>(), &vec![ciphertext.clone(); 8],
-                        &vec![rejection.clone(); 8], &vec![secret.clone(); 8],
-                    );
-                    assert!(chosen.iter().all(|chosen| *chosen == rejection));
                 }
             }
             #[test]
@@ -212,13 +170,6 @@ fn traces<R: Ring>() {
         let [messages, seeds, z] =
             [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
         let ciphertexts = strings(&operations.ciphertexts);
-        // All operations of `one` are rejected: a bit of their expected ciphertexts is flipped. All
-        // operations of `other` are accepted.
-        let mut expected = operations.ciphertexts.clone();
-        expected
-            .iter_mut()
-            .for_each(|ciphertext| ciphertext[0] ^= u8::from(operations.first == one.first));
-        let expected = Buffer::new(&expected.concat());
         let [mixed_radix, packed13] = expanded_with_keys::<R>().map(|(kernels, bytes)| {
             let keys = operations.key_buffer(bytes);
             let messages = unfilled(count, message_words::<R>());
@@ -255,7 +206,6 @@ fn traces<R: Ring>() {
             trace(&REJECTION_SECRET, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&REJECTION_SECRET_MIDDLE, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&REJECTION_SECRET_SMALL, &[&ids, &z, &ciphertexts, &seed_rows()]),
-            trace(&SELECT, &[&ciphertexts, &expected, &z, &seeds]),
         ]
     };
     assert!(one.messages != other.messages && one.first != other.first);

@@ -8,7 +8,7 @@ use ctru_gpu_kernels::table::{
 };
 use ctru_math::invert::invert;
 use ctru_math::mul;
-use ctru_math::ntt::NttRing;
+
 use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn inverses<R: Ring>(elements: &[SmallPoly<R>]) -> Vec<Vec<u16>> {
     inverses.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 
-fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
+fn check<R: Ring>(elements: &[SmallPoly<R>]) {
     for (a, inverse) in elements.iter().zip(inverses(elements)) {
         let expected = Option::from(invert(&Poly::from(a))).unwrap_or(Poly::<R>::zero());
         assert_eq!(inverse, expected.coefficients());
@@ -60,11 +60,7 @@ fn check<R: NttRing>(elements: &[SmallPoly<R>]) {
 
 /// Checks one level of a product tree in both directions, with the kernels for `nodes`. If there
 /// are `leaves`, also checks the kernels for leaves.
-fn check_level<R: NttRing>(
-    nodes: &[Poly<R>],
-    leaves: Option<&[SmallPoly<R>]>,
-    parents: &[Poly<R>],
-) {
+fn check_level<R: Ring>(nodes: &[Poly<R>], leaves: Option<&[SmallPoly<R>]>, parents: &[Poly<R>]) {
     let count = nodes.len();
     assert_eq!(parents.len(), count.div_ceil(2));
     let blank = |rows: usize| Buffer::new(&vec![0xffff_u16; rows * row::<R>() as usize]);
@@ -86,7 +82,7 @@ fn check_level<R: NttRing>(
     }
 }
 
-fn check_levels<R: NttRing>(nodes: &[Poly<R>], leaves: &[SmallPoly<R>], parents: &[Poly<R>]) {
+fn check_levels<R: Ring>(nodes: &[Poly<R>], leaves: &[SmallPoly<R>], parents: &[Poly<R>]) {
     check_level(nodes, None, parents);
     check_level(&leaves.iter().map(Poly::from).collect::<Vec<_>>(), Some(leaves), parents);
 }
@@ -100,7 +96,7 @@ fn sparse<R: Ring>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
 
 /// Compares the traces of inversion and of both directions of a product tree, for an odd number of
 /// nodes.
-fn check_traces<R: NttRing>() {
+fn check_traces<R: Ring>() {
     const NODES: usize = 3;
     let vector = Intermediate::load(R::N);
     let f = SmallPoly::<R>::from_coefficients(&vector.f).unwrap();

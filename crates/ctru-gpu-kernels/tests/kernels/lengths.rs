@@ -6,8 +6,6 @@
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, Rows};
 use ctru_gpu_kernels::emulator::{Buffer, Emulate, Emulator};
-use ctru_gpu_kernels::lab::compared;
-use ctru_gpu_kernels::lab::table::{CHAINS, CYCLICS, Columns, SINGLES, THREADS_RANGE, all};
 use ctru_gpu_kernels::table;
 
 /// Arbitrary content of an array.
@@ -60,15 +58,8 @@ fn run(kernel: &Kernel, batch: Batch, content: Content) {
 
 /// Beginnings of the names of kernels whose arithmetic asserts, in debug builds, that numbers are
 /// in range.
-const ASSERTING: &[&str] = &[
-    "decode_message",
-    "derive_expanded",
-    "divide_by_norm",
-    "encapsulate",
-    "expand",
-    "invert",
-    "multiply_pairs",
-];
+const ASSERTING: &[&str] =
+    &["derive_expanded", "divide_by_norm", "encapsulate", "expand", "invert", "multiply_pairs"];
 
 /// Runs a kernel on batches of one operation, of three operations, and of sizes around one block,
 /// with shared rows and with one row per operation. The runs cycle through the kinds of content.
@@ -94,7 +85,7 @@ fn run_all_batches(kernel: &Kernel) {
 }
 
 fn check_ring(ring: usize) {
-    for kernels in table::ALL.iter().chain(compared::ALL) {
+    for kernels in table::ALL.iter() {
         run_all_batches(kernels.each()[ring]);
     }
 }
@@ -122,7 +113,7 @@ fn kernels_1277() {
 fn lengths_are_rows() {
     const LONGEST_ROW: u64 = 2752;
     const LONG: [&str; 3] = ["frobenius", "multiply_pairs", "divide_by_norm"];
-    let kernels = table::ALL.iter().chain(compared::ALL);
+    let kernels = table::ALL.iter();
     for kernel in kernels.flat_map(|kernels| kernels.each()) {
         for parameter in kernel.parameters() {
             let elements = |count| kernel.elements(parameter, Batch::shared(count));
@@ -139,75 +130,6 @@ fn lengths_are_rows() {
             assert!([1, 3, 5].into_iter().any(are), "{name:?}");
         }
         assert!(kernel.most_operations() > 1 << 20, "{}", kernel.name());
-    }
-}
-
-/// Runs the laboratory's kernels in blocks of their own shape. The arrays hold zeros, because the
-/// arithmetic asserts that numbers are in range. `layers_that_are_none` tests the parameters that
-/// determine addresses.
-#[test]
-fn laboratory() {
-    for kernel in all() {
-        let per_block = kernel.shape().per_block();
-        // Products of values need whole blocks: in a part of a block, some threads write elements
-        // that others read.
-        let count = if kernel.name().starts_with("values") { 2 * per_block } else { per_block + 1 };
-        run(kernel, Batch::each(count), Zeros);
-    }
-}
-
-/// Runs the laboratory's kernels with the fewest and the most threads per block, if they permit
-/// these numbers.
-#[test]
-fn laboratory_in_other_blocks() {
-    let (least, most) = THREADS_RANGE;
-    for threads in [least, most] {
-        run(&CHAINS[0].with_threads(threads).unwrap(), Batch::each(threads + 1), Zeros);
-        for cyclic in
-            CYCLICS.iter().filter(|cyclic| cyclic.modulus == 7_340_033 && cyclic.method == "shoup")
-        {
-            let Some((columns, rows)) = cyclic.with_threads(threads) else {
-                assert!(cyclic.columns.is_none() && threads == least, "{}", cyclic.rows.name());
-                continue;
-            };
-            for kernel in columns.iter().flat_map(Columns::each).chain([&rows]) {
-                run(kernel, Batch::each(threads + 1), Zeros);
-            }
-        }
-    }
-    for threads in [0, 1, least / 2, least + 1, 2 * most] {
-        assert!(
-            CHAINS[0].with_threads(threads).is_none() && CYCLICS[0].with_threads(threads).is_none()
-        );
-    }
-}
-
-/// Tests that layer parameters which are not valid cause no access outside the arrays.
-#[test]
-fn layers_that_are_none() {
-    for kernel in SINGLES.iter().take(1).flat_map(|single| [&single.forward, &single.inverse]) {
-        for [log_half, log_len] in [
-            [0, 0],
-            [0, 17],
-            [16, 17],
-            [17, 17],
-            [5, 3],
-            [31, 32],
-            [32, 33],
-            [u32::MAX, 0],
-            [7, u32::MAX],
-        ] {
-            for count in [1, 300] {
-                let batch = Batch::each(count);
-                let len = |i: usize| kernel.elements(&kernel.parameters()[i], batch) as usize;
-                let factors = Buffer::from_bytes(8, vec![0; 8 * len(0)]);
-                let layer = Buffer::new(&[log_half, log_len, 1]);
-                let polynomials = Buffer::new(&vec![1u32; len(2)]);
-                let result =
-                    Emulator::new().launch(kernel, &[&factors, &layer, &polynomials], batch);
-                assert_eq!(result, Ok(()), "{log_half} {log_len} {count}");
-            }
-        }
     }
 }
 

@@ -8,7 +8,6 @@ mod device;
 mod fused;
 mod hash;
 mod invert;
-mod lab;
 mod lengths;
 mod operations;
 mod powers;

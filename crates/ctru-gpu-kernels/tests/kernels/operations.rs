@@ -3,7 +3,6 @@
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, coin_words, message_words};
-use ctru_gpu_kernels::table::SELECT;
 use ctru_math::Ring;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -198,18 +197,4 @@ impl Operations {
         launch(kernels.of::<R>(), &buffers, self.batch);
         rows(&secrets, SEED_WORDS)
     }
-}
-
-/// Runs `select` and returns the chosen secrets.
-pub(crate) fn select<R: Ring>(
-    received: &[Vec<u8>],
-    expected: &[Vec<u8>],
-    rejection_secrets: &[Vec<u8>],
-    shared_secrets: &[Vec<u8>],
-) -> Rows {
-    let secrets = words(shared_secrets);
-    let [received, expected] = [received, expected].map(|rows| Buffer::new(&rows.concat()));
-    let batch = Batch::each(shared_secrets.len() as u32);
-    launch(SELECT.of::<R>(), &[&received, &expected, &words(rejection_secrets), &secrets], batch);
-    rows(&secrets, SEED_WORDS)
 }

@@ -9,7 +9,7 @@ use ctru_gpu_kernels::table::{DIVIDE_BY_NORM, FROBENIUS, MULTIPLY_PAIRS};
 use ctru_math::invert::invert;
 use ctru_math::kernel::frobenius::apply;
 use ctru_math::mul;
-use ctru_math::ntt::NttRing;
+
 use ctru_math::{Poly, R653, R761, R1277, Ring};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ fn constant<R: Ring>(c: u16) -> Poly<R> {
 }
 
 /// Checks the division by the norm. A conjugate with the norm `norm` is `norm` times the inverse.
-fn check_norm<R: NttRing>(elements: &[Poly<R>], norm: u16) {
+fn check_norm<R: Ring>(elements: &[Poly<R>], norm: u16) {
     let inverse = |a| Option::from(invert(a)).unwrap_or_else(Poly::<R>::zero);
     let conjugates = elements.iter().map(|a| mul::mul(&inverse(a), &constant(norm)));
     let pairs: Vec<_> = conjugates.zip(elements).flat_map(|(c, a)| [c, a.clone()]).collect();
@@ -108,7 +108,7 @@ fn check_norm<R: NttRing>(elements: &[Poly<R>], norm: u16) {
     }
 }
 
-fn check_extremes<R: NttRing>() {
+fn check_extremes<R: Ring>() {
     let largest = R::Q as u16 - 1;
     let all = |c| Poly::<R>::from_coefficients(&vec![c; R::N]).unwrap();
     let elements = [0, 1, largest / 2, largest / 2 + 1, largest].map(all);
@@ -123,7 +123,7 @@ fn check_extremes<R: NttRing>() {
     }
 }
 
-fn check_traces<R: NttRing>() {
+fn check_traces<R: Ring>() {
     let secrets = [0, R::Q as u16 - 1].map(|c| [constant::<R>(c), constant(c / 2)]);
     let matrix = vec![1; R::N * R::N];
     let of_map = |elements: [Poly<R>; 2]| {

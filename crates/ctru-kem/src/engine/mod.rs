@@ -33,7 +33,7 @@ pub use ctru_gpu_runtime::RuntimeError;
 #[cfg(feature = "cuda")]
 pub use device::cuda;
 #[cfg(feature = "gpu")]
-pub use device::{DeviceEngine, DeviceOptions, DeviceRows, Products};
+pub use device::{DeviceEngine, DeviceOptions, DeviceRows};
 
 pub use crate::batch::{Keys, Seeds};
 pub use crate::error::ContextTooLong;

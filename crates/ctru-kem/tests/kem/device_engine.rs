@@ -7,8 +7,7 @@ use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::device::Merging;
 use ctru_kem::engine::{
-    Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Products,
-    Seeds,
+    Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
@@ -22,11 +21,11 @@ const SEEDS: Expand<'_> = Expand {
 };
 
 fn engine<P: ParameterSet>() -> DeviceEngine<P, EmulatedDevice> {
-    engine_with(Products::Polyphase)
+    engine_with(false)
 }
 
-fn engine_with<P: ParameterSet>(products: Products) -> DeviceEngine<P, EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, products, ..emulated() };
+fn engine_with<P: ParameterSet>(as_large: bool) -> DeviceEngine<P, EmulatedDevice> {
+    let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
@@ -97,9 +96,7 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
 fn check<P: ParameterSet>(seeds_each: bool) {
     let expected = transcript::<P, _>(&CpuEngine::with_threads(1).unwrap(), seeds_each);
     assert_eq!(transcript::<P, _>(&engine::<P>(), seeds_each), expected);
-    for products in [Products::Ntt, Products::SameKey] {
-        assert_eq!(transcript::<P, _>(&engine_with::<P>(products), seeds_each), expected);
-    }
+    assert_eq!(transcript::<P, _>(&engine_with::<P>(true), seeds_each), expected);
 }
 
 #[test]
@@ -354,8 +351,8 @@ fn lose<P: ParameterSet, T>(
     let mut lengths = Vec::new();
     // One launch does a whole operation with the first way to multiply, and several launches with
     // the second one.
-    for products in [Products::Polyphase, Products::Ntt] {
-        let options = DeviceOptions { chunk: 1, slots: 1, products, ..emulated() };
+    for as_large in [false, true] {
+        let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
         for operations in (0..).step_by(step) {
             let device = EmulatedDevice::lost_after(operations);
             let (result, outputs) = batch(&DeviceEngine::new(device, options).unwrap());

@@ -4,7 +4,7 @@ use core::slice::from_ref;
 
 use ctru_gpu_runtime::Device;
 use ctru_kem::engine::{
-    Context, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Products, Seeds,
+    Context, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
 };
 use ctru_kem::{Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, SharedSecret};
 
@@ -76,9 +76,9 @@ fn fail_each_call(
     assert_eq!(counts.last(), Some(&outputs.saturating_sub(1)));
 }
 
-fn engine(products: Products) -> (FailingDevice, DeviceEngine<P, FailingDevice>) {
+fn engine(as_large: bool) -> (FailingDevice, DeviceEngine<P, FailingDevice>) {
     let device = FailingDevice::new();
-    let options = DeviceOptions { chunk: 1, slots: 1, products, ..emulated() };
+    let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     (device, engine)
 }
@@ -92,7 +92,7 @@ fn keys() -> (Vec<DecapsulationKey<P>>, Vec<EncapsulationKey<P>>) {
 
 #[test]
 fn key_generation() {
-    let (device, engine) = engine(Products::Polyphase);
+    let (device, engine) = engine(false);
     let (old, old_public) = keys();
     fail_each_call("key pairs", &device, &engine, |engine| {
         let (mut private, mut public) = (old.clone(), old_public.clone());
@@ -107,8 +107,8 @@ fn key_generation() {
     });
 }
 
-fn encapsulations(products: Products) {
-    let (device, engine) = engine(products);
+fn encapsulations(as_large: bool) {
+    let (device, engine) = engine(as_large);
     let (_, public) = keys();
     let loaded = engine.load_encapsulation_keys(&public).unwrap();
     let run = |engine: &DeviceEngine<P, _>, keys| {
@@ -125,12 +125,12 @@ fn encapsulations(products: Products) {
 
 #[test]
 fn encapsulation() {
-    encapsulations(Products::Polyphase);
-    encapsulations(Products::SameKey);
+    encapsulations(false);
+    encapsulations(true);
 }
 
-fn decapsulations(products: Products) {
-    let (device, engine) = engine(products);
+fn decapsulations(as_large: bool) {
+    let (device, engine) = engine(as_large);
     let (private, public) = keys();
     let ciphertexts: Vec<_> =
         public.iter().map(|key| key.encapsulate_deterministic(&[4; 32]).0).collect();
@@ -147,8 +147,8 @@ fn decapsulations(products: Products) {
 
 #[test]
 fn decapsulation() {
-    decapsulations(Products::Polyphase);
-    decapsulations(Products::Ntt);
+    decapsulations(false);
+    decapsulations(true);
 }
 
 /// Makes each call of the device fail in a small batch, which is one launch. Checks the error, that
@@ -203,7 +203,7 @@ fn wiping_goes_on(device: &FailingDevice, engine: &DeviceEngine<P, FailingDevice
 
 #[test]
 fn loading_and_wiping() {
-    let (device, engine) = engine(Products::Polyphase);
+    let (device, engine) = engine(false);
     let (private, public) = keys();
     fail_each_call("loading public keys", &device, &engine, |engine| {
         (engine.load_encapsulation_keys(&public).map(drop), vec![])

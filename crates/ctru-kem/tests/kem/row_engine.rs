@@ -3,7 +3,7 @@
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
     Context, CpuEngine, CpuRows, DeviceEngine, DeviceOptions, DeviceRows, Engine, EngineError,
-    Expand, Keys, Products, RowEngine, RowError, Seeds,
+    Expand, Keys, RowEngine, RowError, Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
@@ -26,10 +26,10 @@ fn cpu<P: ParameterSet>() -> CpuRows<P> {
 }
 
 /// Products with which the host checks the keys of small batches, and with which the device does.
-const CHECKS: [Products; 2] = [Products::Polyphase, Products::SameKey];
+const CHECKS: [bool; 2] = [false, true];
 
-fn emulator<P: ParameterSet>(products: Products) -> DeviceRows<P, EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, products, ..emulated() };
+fn emulator<P: ParameterSet>(as_large: bool) -> DeviceRows<P, EmulatedDevice> {
+    let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     DeviceRows::new(engine)
 }
@@ -91,8 +91,8 @@ fn debug_names_the_set() {
 #[test]
 fn devices_give_what_keys_give() {
     for (count, one) in [(0, false), (1, false), (5, false), (3, true)] {
-        for products in CHECKS {
-            compare::<CtruPrime653>(&emulator::<CtruPrime653>(products), count, one);
+        for as_large in CHECKS {
+            compare::<CtruPrime653>(&emulator::<CtruPrime653>(as_large), count, one);
         }
     }
 }
@@ -136,7 +136,7 @@ fn a_bad_row_writes_no_results_of_its_own() {
     public.fill(0);
     let (mut written, mut secrets) = (vec![0xaa; ciphertexts.len()], [0xaa; SHARED_SECRET_BYTES]);
     let error = InvalidEncapsulationKey::Zero;
-    let emulator = emulator::<CtruPrime761>(Products::Polyphase);
+    let emulator = emulator::<CtruPrime761>(false);
     for engine in [&cpu::<CtruPrime761>() as &dyn RowEngine, &emulator] {
         let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut written, &mut secrets);
         assert_eq!(result, Err(RowError::EncapsulationKey { row: 0, error }));
@@ -151,9 +151,9 @@ fn devices_name_the_first_bad_row() {
     const ROWS: usize = 5;
     type Set = CtruPrime653<MixedRadix>;
     let Rows([public, private, mut ciphertexts, mut secrets]) = of_keys::<Set>(ROWS, false);
-    for (products, first) in CHECKS.into_iter().flat_map(|products| [(products, 1), (products, 4)])
+    for (as_large, first) in CHECKS.into_iter().flat_map(|as_large| [(as_large, 1), (as_large, 4)])
     {
-        let engine = emulator::<Set>(products);
+        let engine = emulator::<Set>(as_large);
         let mut bad = public.clone();
         bad[first * Set::ENCAPSULATION_KEY_BYTES..].fill(0);
         let error = InvalidEncapsulationKey::Zero;
@@ -176,7 +176,7 @@ fn devices_name_the_first_bad_row() {
 #[test]
 fn wrong_lengths_are_refused() {
     let Rows([public, private, ciphertexts, secrets]) = of_keys::<CtruPrime653>(3, false);
-    let emulator = emulator::<CtruPrime653>(Products::Polyphase);
+    let emulator = emulator::<CtruPrime653>(false);
     for engine in [&cpu::<CtruPrime653>() as &dyn RowEngine, &emulator] {
         let seeds = Seeds::Expand(SEEDS);
         let (mut out, mut secrets_out) = (ciphertexts.clone(), secrets.clone());

@@ -5,8 +5,7 @@ use crate::common::emulated;
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
-    Context, DeviceEngine, DeviceOptions, Engine, Expand, KEY_PAIR_SEED_BYTES, Keys, Products,
-    Seeds,
+    Context, DeviceEngine, DeviceOptions, Engine, Expand, KEY_PAIR_SEED_BYTES, Keys, Seeds,
 };
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
@@ -15,7 +14,7 @@ use ctru_tests::every_set;
 
 every_set!(key_generation, encapsulation, decapsulation);
 
-const PRODUCTS: [Products; 3] = [Products::Ntt, Products::Polyphase, Products::SameKey];
+const AS_LARGE: [bool; 2] = [false, true];
 
 /// Two secrets, each a byte from which seeds are made.
 const SECRETS: [u8; 2] = [1, 0xd6];
@@ -24,12 +23,12 @@ type Emulated<P> = DeviceEngine<P, EmulatedDevice>;
 
 /// Returns the memory accesses of all launches of a batch of at most `count` operations.
 fn trace<P: ParameterSet>(
-    products: Products,
+    as_large: bool,
     count: usize,
     batch: impl FnOnce(&Emulated<P>),
 ) -> Vec<Event> {
     let device = EmulatedDevice::traced();
-    let options = DeviceOptions { chunk: count, slots: 1, products, ..emulated() };
+    let options = DeviceOptions { chunk: count, slots: 1, as_large, ..emulated() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     batch(&engine);
     device.take_trace()
@@ -57,7 +56,7 @@ fn expand(seed: &[u8; SEED_BYTES]) -> Expand<'_> {
 fn key_generation<P: ParameterSet>() {
     const COUNT: usize = 9;
     let traces = SECRETS.map(|secret| {
-        trace::<P>(Products::Polyphase, COUNT, |engine| {
+        trace::<P>(false, COUNT, |engine| {
             let mut encapsulation_keys =
                 Engine::<P>::pin(engine, vec![EncapsulationKey::placeholder(); COUNT]).unwrap();
             let mut decapsulation_keys =
@@ -86,9 +85,9 @@ fn encapsulation<P: ParameterSet>() {
         .iter()
         .map(|seed| DecapsulationKey::generate_deterministic(seed, seed).encapsulation_key())
         .collect();
-    for products in PRODUCTS {
+    for as_large in AS_LARGE {
         let traces = SECRETS.map(|secret| {
-            trace::<P>(products, COUNT, |engine| {
+            trace::<P>(as_large, COUNT, |engine| {
                 let loaded = engine.load_encapsulation_keys(&encapsulation_keys).unwrap();
                 let (each, master) = (seeds(secret, COUNT), [secret; SEED_BYTES]);
                 for (keys, seeds) in [
@@ -102,7 +101,7 @@ fn encapsulation<P: ParameterSet>() {
                 }
             })
         });
-        assert_same(&format!("encapsulation, {products:?}"), &traces);
+        assert_same(&format!("encapsulation, as_large {as_large}"), &traces);
     }
 }
 
@@ -110,7 +109,7 @@ fn encapsulation<P: ParameterSet>() {
 /// rejected.
 fn decapsulation<P: ParameterSet>() {
     const COUNT: usize = 2;
-    for products in PRODUCTS {
+    for as_large in AS_LARGE {
         let mut traces = Vec::new();
         for (key_secret, message_secret, rejected) in [(1, 2, 0..0), (0xd6, 5, 1..2), (1, 2, 0..2)]
         {
@@ -132,7 +131,7 @@ fn decapsulation<P: ParameterSet>() {
                     .unzip()
             };
             let (to_one, to_each) = (sent(&|_| 0), sent(&|i| i));
-            traces.push(trace::<P>(products, COUNT, |engine| {
+            traces.push(trace::<P>(as_large, COUNT, |engine| {
                 let loaded = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
                 for (keys, (ciphertexts, secrets)) in [
                     (Keys::One(&decapsulation_keys[0]), &to_one),
@@ -147,6 +146,6 @@ fn decapsulation<P: ParameterSet>() {
                 }
             }));
         }
-        assert_same(&format!("decapsulation, {products:?}"), &traces);
+        assert_same(&format!("decapsulation, as_large {as_large}"), &traces);
     }
 }

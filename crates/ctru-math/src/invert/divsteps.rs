@@ -22,9 +22,9 @@
 //! TCHES 2019 (3), section 3 and Theorem 6.2.
 
 use crate::array::Array;
+use crate::kernel::modular::centre;
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
-use crate::reduce::centre;
 use crate::ring::Ring;
 use crate::simd::{Modulus, Simd, Vector, WithSimd, dispatch};
 use crate::wipe::Scratch;

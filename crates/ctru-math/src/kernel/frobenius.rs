@@ -17,8 +17,8 @@
 //! Source: T. Itoh, S. Tsujii, "A fast algorithm for computing multiplicative inverses in GF(2^m)
 //! using normal bases", Information and Computation 78, 1988.
 
+use super::modular;
 use crate::array::Array;
-use crate::modular;
 use crate::mul;
 use crate::poly::Poly;
 use crate::ring::Ring;

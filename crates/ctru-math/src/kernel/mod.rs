@@ -8,6 +8,8 @@ pub mod compress;
 pub mod e8;
 pub mod frobenius;
 pub mod mixed_radix;
+pub mod modular;
+pub mod narrow;
 pub mod polyphase;
 pub mod sample;
 pub mod secret_poly;

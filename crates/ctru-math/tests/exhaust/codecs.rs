@@ -12,7 +12,8 @@ use ctru_math::sample::{sample, sample_secret};
 use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 
-use crate::{Extent, exhaust};
+use ctru_tests::exhaust;
+use ctru_tests::exhaust::Extent;
 
 /// Returns, for each first value in `0..radix`, the values that count on from there modulo `radix`:
 /// so each value comes to each place once.

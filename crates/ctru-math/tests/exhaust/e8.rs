@@ -8,7 +8,8 @@ use ctru_math::kernel::e8::{BLOCK, decode_block, distance, encode_nibble, neares
 use ctru_math::{R653, R761, R1277, Ring, RoundedPoly};
 use ctru_tests::backends::on_every_backend;
 
-use crate::{Extent, exhaust};
+use ctru_tests::exhaust;
+use ctru_tests::exhaust::Extent;
 
 /// Returns by how much a 1 in this place is farther from `v` than a 0, as squared distances.
 fn difference(q2: i32, v: u16) -> i32 {

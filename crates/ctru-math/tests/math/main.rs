@@ -5,14 +5,11 @@
 
 mod codec;
 mod compress;
-mod cyclic;
 mod e8;
 mod frobenius;
 mod invert;
-mod ntt;
 mod product;
 mod product_forms;
-mod reduce;
 mod sample;
 
 use ctru_tests::{backends, strategies, vectors};

@@ -3,15 +3,16 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use ctru_gpu_kernels::lab::FactorWord;
-use ctru_gpu_kernels::lab::chain::LENGTH;
-use ctru_gpu_kernels::lab::table::{
+use ctru_gpu_kernels::simt::Word;
+use ctru_math::kernel::modular::centre;
+use ctru_measure::{Record, cpu_name, sample};
+use research_arithmetic::ntt::cyclic::{CyclicError, Transform};
+use research_arithmetic::reduce::{ReduceSum, Reducer, Residue};
+use research_reductions::FactorWord;
+use research_reductions::chain::LENGTH;
+use research_reductions::table::{
     Chain, ChainVisitor, Cyclic, CyclicVisitor, visit_chains, visit_cyclics,
 };
-use ctru_gpu_kernels::simt::Word;
-use ctru_math::ntt::cyclic::{CyclicError, Transform};
-use ctru_math::reduce::{ReduceSum, Reducer, Residue, centre};
-use ctru_measure::{Record, cpu_name, sample};
 
 use super::{Bench, Options};
 use crate::error::Error;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use ctru_gpu_kernels::lab::chain::LENGTH;
 use ctru_measure::{Record, table};
+use research_reductions::chain::LENGTH;
 
 use super::{Bench, ELEMENTS};
 use crate::error::Error;

@@ -9,8 +9,8 @@
 
 use core::marker::PhantomData;
 
-use ctru_math::ntt::NttRing;
-use ctru_math::reduce::{Reducer, centre};
+use ctru_math::Ring;
+use ctru_math::kernel::modular::{Modulo, centre};
 
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::row;
@@ -20,13 +20,13 @@ use crate::simt::{Simt, WARP};
 const HELD: usize = 8;
 
 /// Returns the number of threads that hold `n + 1` coefficients, rounded up to whole warps.
-const fn threads<R: NttRing>() -> u32 {
+const fn threads<R: Ring>() -> u32 {
     (R::N as u32 + 1).div_ceil(HELD as u32).next_multiple_of(WARP)
 }
 
 /// Returns the block shape: one element per block, two exchange areas in shared memory.
 #[must_use]
-pub const fn shape<R: NttRing>() -> Shape {
+pub const fn shape<R: Ring>() -> Shape {
     Shape::new(threads::<R>(), 1, 2 * area_bytes::<R>())
 }
 
@@ -37,7 +37,7 @@ pub const fn shape<R: NttRing>() -> Shape {
 /// Arrays: `elements` and `inverses`, coefficients in `0..q`.
 /// Source: [`ctru_math::invert`].
 #[inline(always)]
-pub fn invert<S: Simt, R: NttRing>(
+pub fn invert<S: Simt, R: Ring>(
     s: S,
     elements: S::Global<u16>,
     inverses: S::Global<u16>,
@@ -54,7 +54,7 @@ pub fn invert<S: Simt, R: NttRing>(
 /// Inverts the polynomial whose coefficients are `element(i)`, which are centred modulo `q`. Calls
 /// `output(i, c)` for each coefficient `c` of the inverse, in `0..q`.
 #[inline(always)]
-fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: impl Fn(u32, u32)) {
+fn divide_one<S: Simt, R: Ring>(s: S, element: impl Fn(u32) -> i32, output: impl Fn(u32, u32)) {
     let () = Lazy::<R>::BOUND;
     let n = R::N as u32;
     let steps = 2 * n - 1;
@@ -75,7 +75,7 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
         s.sync_block();
         let Received { f0, g0, g_above, v_below } = area.receive();
         // All ones if delta > 0 and g(0) is not 0, which swaps f and g; else zero.
-        let g0 = R::CoefficientReducer::canonical(g0) as i32;
+        let g0 = Modulo::<R>::canonical(g0) as i32;
         let swap = (-delta >> 31) & (-g0 >> 31);
         delta = (delta ^ (swap & (delta ^ -delta))) + 1;
         let step = Step::<R> { swap, f0, minus_g0: -g0, ring: PhantomData };
@@ -91,20 +91,17 @@ fn divide_one<S: Simt, R: NttRing>(s: S, element: impl Fn(u32) -> i32, output: i
     let area = Area::<S, R>::of(s, steps);
     area.send(&own);
     s.sync_block();
-    let scale = factor::<R>(reciprocal::<R>(area.receive().f0));
+    let scale = Modulo::<R>::centred(reciprocal::<R>(area.receive().f0));
     for j in 0..HELD {
         let i = first + j as u32;
         if i < n {
-            output(
-                n - 1 - i,
-                R::CoefficientReducer::canonical(R::CoefficientReducer::mul(own.v[j], scale)),
-            );
+            output(n - 1 - i, Modulo::<R>::canonical(Modulo::<R>::mul(own.v[j], scale)));
         }
     }
 }
 
-/// A thread's coefficients of the four polynomials. Their absolute values are at most the reducer's
-/// output bound.
+/// A thread's coefficients of the four polynomials. Their absolute values are at most
+/// [`Modulo::BOUND`].
 struct Held {
     f: [i32; HELD],
     g: [i32; HELD],
@@ -133,10 +130,10 @@ struct Step<R> {
     ring: PhantomData<R>,
 }
 
-impl<R: NttRing> Step<R> {
+impl<R: Ring> Step<R> {
     #[inline(always)]
     fn apply(&self, f: i32, g: i32) -> (i32, i32) {
-        let combined = R::CoefficientReducer::normalise(self.f0 * g + self.minus_g0 * f);
+        let combined = Modulo::<R>::normalise(self.f0 * g + self.minus_g0 * f);
         (f ^ (self.swap & (f ^ g)), combined)
     }
 
@@ -163,7 +160,7 @@ impl<R: NttRing> Step<R> {
 
 /// Returns the size of an area in bytes. An area begins with two lists, one for each direction of
 /// the exchange, of one number per thread and one more. The two constant coefficients follow.
-const fn area_bytes<R: NttRing>() -> u32 {
+const fn area_bytes<R: Ring>() -> u32 {
     4 * (2 * (threads::<R>() + 1) + 2)
 }
 
@@ -184,7 +181,7 @@ struct Received {
     v_below: i32,
 }
 
-impl<S: Simt, R: NttRing> Area<S, R> {
+impl<S: Simt, R: Ring> Area<S, R> {
     /// Returns the first area for an even step `number` and the second area for an odd one.
     #[inline(always)]
     fn of(s: S, number: u32) -> Self {
@@ -248,21 +245,15 @@ impl<S: Simt, R: NttRing> Area<S, R> {
     }
 }
 
-/// Prepares a residue as a factor for [`Reducer::mul`].
-#[inline(always)]
-pub(super) fn factor<R: NttRing>(x: i32) -> <R::CoefficientReducer as Reducer>::Factor {
-    R::CoefficientReducer::factor(R::CoefficientReducer::centred(x))
-}
-
 /// Returns `1 / x = x^(q-2)` (Fermat). The exponent is public.
 #[inline(always)]
-pub(super) fn reciprocal<R: NttRing>(x: i32) -> i32 {
+pub(super) fn reciprocal<R: Ring>(x: i32) -> i32 {
     let exponent = R::Q - 2;
     let mut power = x;
     for bit in (0..exponent.ilog2()).rev() {
-        power = R::CoefficientReducer::mul(power, factor::<R>(power));
+        power = Modulo::<R>::mul(power, Modulo::<R>::centred(power));
         if exponent >> bit & 1 == 1 {
-            power = R::CoefficientReducer::mul(power, factor::<R>(x));
+            power = Modulo::<R>::mul(power, Modulo::<R>::centred(x));
         }
     }
     power
@@ -271,11 +262,10 @@ pub(super) fn reciprocal<R: NttRing>(x: i32) -> i32 {
 /// A compile-time proof that a step does not overflow 32 bits.
 struct Lazy<R>(PhantomData<R>);
 
-impl<R: NttRing> Lazy<R> {
-    /// Proves that `|f0 g - g0 f|` is within the reducer's input bound if all residues are within
-    /// its output bound.
+impl<R: Ring> Lazy<R> {
+    /// Proves that `|f0 g - g0 f|` fits if all residues are within the bound of products.
     const BOUND: () = {
-        let largest = <R::CoefficientReducer as Reducer>::OUTPUT_BOUND as i64;
-        assert!(2 * largest * largest <= <R::CoefficientReducer as Reducer>::INPUT_BOUND as i64);
+        let largest = Modulo::<R>::BOUND as i64;
+        assert!(2 * largest * largest <= i32::MAX as i64);
     };
 }

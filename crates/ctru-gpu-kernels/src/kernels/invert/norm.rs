@@ -1,10 +1,10 @@
 //! The last step of inversion by powers: the division by the norm.
 //! [`ctru_math::kernel::frobenius`] describes the method.
 
-use ctru_math::ntt::NttRing;
-use ctru_math::reduce::{Reducer, centre};
+use ctru_math::Ring;
+use ctru_math::kernel::modular::{Modulo, centre};
 
-use super::divsteps::{factor, reciprocal};
+use super::divsteps::reciprocal;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::modulo_q;
 use crate::kernels::row;
@@ -17,7 +17,7 @@ const THREADS: u32 = WARPS * WARP;
 
 /// Returns the block shape: one pair of rows per block, and shared memory for one number per warp.
 #[must_use]
-pub const fn shape<R: NttRing>() -> Shape {
+pub const fn shape<R: Ring>() -> Shape {
     // The sum of a thread's products fits in 31 bits.
     const { assert!((R::N as u64).div_ceil(THREADS as u64) * (R::Q as u64).pow(2) < 1 << 31) };
     Shape::new(THREADS, 2, 4 * WARPS)
@@ -36,7 +36,7 @@ pub const fn shape<R: NttRing>() -> Shape {
 /// element; `inverses`, in `0..q`.
 /// Source: [`ctru_math::kernel::frobenius`].
 #[inline(always)]
-pub fn divide_by_norm<S: Simt, R: NttRing>(
+pub fn divide_by_norm<S: Simt, R: Ring>(
     s: S,
     pairs: S::Global<u16>,
     inverses: S::Global<u16>,
@@ -63,16 +63,12 @@ pub fn divide_by_norm<S: Simt, R: NttRing>(
     }
     s.sync_block();
     let sum: u32 = (0..WARPS).map(|warp| s.load_shared::<u32>(4 * warp)).sum();
-    let scale = factor::<R>(reciprocal::<R>(i32::from(modulo_q::<R>(sum as i32))));
+    let scale = Modulo::<R>::centred(reciprocal::<R>(i32::from(modulo_q::<R>(sum as i32))));
     let mut i = s.thread();
     while i < n {
         let c = centre(s.load(pairs, conjugate + i), R::Q);
-        let quotient = R::CoefficientReducer::mul(c, scale);
-        s.store(
-            inverses,
-            s.block() * row::<R>() + i,
-            R::CoefficientReducer::canonical(quotient) as u16,
-        );
+        let quotient = Modulo::<R>::mul(c, scale);
+        s.store(inverses, s.block() * row::<R>() + i, Modulo::<R>::canonical(quotient) as u16);
         i += THREADS;
     }
 }

@@ -1,6 +1,5 @@
 //! Products in the rings.
 //!
-//! - [`ntt`]: the incomplete NTT on CUDA cores, one block per product.
 //! - [`polyphase`]: tensor cores, one warp per product. All operands may differ.
 //! - [`rows`]: CUDA cores, many blocks per product, for few products of two general elements.
 //! - `toeplitz`: tensor cores. All products of a batch share one operand.
@@ -9,11 +8,12 @@
 //! high byte of 6 bits. They sum the products by low bytes and the products by high bytes
 //! separately.
 
-pub mod ntt;
-pub(crate) mod operand;
+#[doc(hidden)]
+pub mod operand;
 pub mod polyphase;
 pub mod rows;
-pub(crate) mod toeplitz;
+#[doc(hidden)]
+pub mod toeplitz;
 
 use ctru_math::kernel::bits::GROUP;
 use ctru_math::{Ring, SmallPoly};
@@ -26,8 +26,9 @@ pub(crate) const HIGH: i32 = 128;
 
 /// Reduces a sum of up to three coefficients of a product by a small polynomial modulo `q`, to
 /// `0..q`.
+#[must_use]
 #[inline(always)]
-pub(crate) fn product_modulo_q<R: Ring>(x: i32) -> u16 {
+pub fn product_modulo_q<R: Ring>(x: i32) -> u16 {
     // A multiple of q that is at least the absolute value of such a sum.
     let positive = const {
         let largest = 3 * R::N as u32 * SmallPoly::<R>::BOUND * (R::Q - 1);
@@ -57,7 +58,8 @@ pub(crate) fn high_modulo_q<R: Ring>(x: i32) -> u16 {
 /// Returns `factor` times a number modulo `q`, in `0..2 q`. `factor` is a constant below `q`, so
 /// that the compiler divides.
 ///
-/// Source: Shoup's multiplication, as in [`ctru_math::reduce::Shoup`].
+/// Source: Shoup's multiplication (D. Harvey, "Faster arithmetic for number-theoretic transforms",
+/// Journal of Symbolic Computation 60, 2014).
 #[inline(always)]
 pub(crate) fn times_modulo_q<R: Ring>(x: u32, factor: u32) -> u32 {
     let reciprocal = ((u64::from(factor) << 32) / u64::from(R::Q)) as u32;
@@ -76,7 +78,7 @@ fn canonical<R: Ring>(x: u32) -> u16 {
 /// Writes group `group` of row `operation` of an array of polynomials, as
 /// [`pairs`](crate::kernels::warp::pairs) returns it.
 #[inline(always)]
-pub(crate) fn store_row<S: Simt, R: Ring>(
+pub fn store_row<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u16>,
     operation: u32,

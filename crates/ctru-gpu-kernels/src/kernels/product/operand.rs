@@ -14,24 +14,24 @@ use crate::kernels::{coin_words, inside_pair, low_bits, row};
 use crate::simt::{Simt, U32x4};
 
 /// Number of phases of an operand.
-pub(crate) const PHASES: u32 = GROUP as u32;
+pub const PHASES: u32 = GROUP as u32;
 /// Number of coefficients in a block.
-pub(crate) const BLOCK: u32 = 32;
+pub const BLOCK: u32 = 32;
 
 /// A block of signed bytes: word `w` holds the coefficients `w`, `8 + w`, `16 + w` and `24 + w`.
-pub(crate) type SmallBlock = [u32; PHASES as usize];
+pub type SmallBlock = [u32; PHASES as usize];
 /// A block of coefficients of up to 13 bits: first their low seven bits, then their other bits.
-pub(crate) type LargeBlock = [SmallBlock; 2];
+pub type LargeBlock = [SmallBlock; 2];
 
 /// Block 0 of the polynomial 1. Its other blocks are zero.
-pub(crate) const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
+pub const ONE: SmallBlock = [1, 0, 0, 0, 0, 0, 0, 0];
 
 /// Number of groups in a block.
 const BLOCK_ROWS: usize = BLOCK as usize / GROUP;
 
 /// Loads block `block` of row `index` of an array of small polynomials, stored as signed bytes.
 #[inline(always)]
-pub(crate) fn small_block<S: Simt, R: Ring>(
+pub fn small_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u8>,
     index: u32,
@@ -50,7 +50,7 @@ pub(crate) fn small_block<S: Simt, R: Ring>(
 /// Loads block `block` of row `index` of an array of polynomials with coefficients of up to 13
 /// bits.
 #[inline(always)]
-pub(crate) fn large_block<S: Simt, R: Ring>(
+pub fn large_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u16>,
     index: u32,
@@ -69,7 +69,7 @@ pub(crate) fn large_block<S: Simt, R: Ring>(
 /// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's
 /// length is a multiple of 4 bytes.
 #[inline(always)]
-pub(crate) fn ciphertext_block<S: Simt, R: Ring>(
+pub fn ciphertext_block<S: Simt, R: Ring>(
     s: S,
     memory: S::Global<u8>,
     start: u32,
@@ -120,7 +120,7 @@ fn from_pairs<S: Simt, R: Ring>(
 /// Returns block `block` of the polynomial that [`ctru_math::sample::sample`] samples from row
 /// `index` of coins.
 #[inline(always)]
-pub(crate) fn coins_block<S: Simt, R: Ring>(
+pub fn coins_block<S: Simt, R: Ring>(
     s: S,
     coins: S::Global<u64>,
     index: u32,
@@ -187,7 +187,7 @@ fn sextets([a, b, c]: [u64; 3]) -> SmallBlock {
 
 /// Subtracts bytes: returns `a - b` for each byte. All bytes of `a` and `b` are below 128.
 #[inline(always)]
-pub(crate) fn subtract_bytes(a: u32, b: u32) -> u32 {
+pub fn subtract_bytes(a: u32, b: u32) -> u32 {
     const TOP: u32 = 0x8080_8080;
     ((a | TOP) - b) ^ TOP
 }
@@ -207,7 +207,7 @@ fn masked<R: Ring>(block: u32, words: SmallBlock) -> SmallBlock {
 
 /// Transposes a 4 x 4 matrix of bytes: word `i` of the result holds byte `i` of every input word.
 #[inline(always)]
-pub(crate) fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+pub fn transpose<S: Simt>(s: S, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (low_ab, low_cd) = (s.byte_permute(a, b, 0x5140), s.byte_permute(c, d, 0x5140));
     let (high_ab, high_cd) = (s.byte_permute(a, b, 0x7362), s.byte_permute(c, d, 0x7362));
     [

@@ -35,7 +35,7 @@ use core::marker::PhantomData;
 
 use ctru_math::Ring;
 
-use super::operand::{LargeBlock, PHASES, SmallBlock, coins_block, large_block, small_block};
+use super::operand::{LargeBlock, PHASES, SmallBlock, coins_block, large_block};
 use super::{HIGH, high_modulo_q, product_modulo_q, store_row, times_modulo_q};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::{rolled, warp};
@@ -131,34 +131,11 @@ pub const fn shape<R: Ring>() -> Shape {
     warp::shape(end::<R>())
 }
 
-/// Computes `product = large * small` in `R_q`.
-///
-/// Threads: one warp per product.
-/// Shared memory: first the operands, later the unreduced product in their place.
-/// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, any small
-/// polynomials as signed bytes; `product`, in `0..q`.
-/// Source: [`ctru_math::kernel::polyphase`].
-#[inline(always)]
-pub fn multiply_small<S: Simt, R: Ring>(
-    s: S,
-    large: S::Global<u16>,
-    small: S::Global<u8>,
-    product: S::Global<u16>,
-    batch: Batch,
-) {
-    let operation = s.block();
-    let polyphase = Polyphase::<S, R>::new(s);
-    polyphase.stage_large(|block| large_block::<S, R>(s, large, batch.row(operation), block));
-    polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
-    polyphase.multiply();
-    polyphase.store_modulo_q(product, operation);
-}
-
 /// Computes `product = large * small` in `R_q`, where `small` is the polynomial that
 /// [`ctru_math::sample::sample`] samples from coins.
 ///
 /// Threads: one warp per product.
-/// Shared memory: as for [`multiply_small`].
+/// Shared memory: first the operands, later the unreduced product in their place.
 /// Arrays: `large`, in `0..q`, one row per operation or one shared row; `coins`; `product`, in
 /// `0..q`.
 #[inline(always)]
@@ -200,26 +177,28 @@ enum Bytes {
 /// *right* operand forms the matrices `B_w`. If one operand is small and one is large, the left one
 /// is small.
 #[derive(Copy, Clone)]
-pub(crate) struct Polyphase<S, R> {
+#[allow(missing_debug_implementations, reason = "it exists in kernels only")]
+pub struct Polyphase<S, R> {
     s: S,
     ring: PhantomData<R>,
 }
 
 impl<S: Simt, R: Ring> Polyphase<S, R> {
-    pub(crate) fn new(s: S) -> Self {
+    /// Returns the product of the warp.
+    pub fn new(s: S) -> Self {
         Self { s, ring: PhantomData }
     }
 
     /// Writes a small left operand to shared memory. `source(block)` returns a block of the
     /// operand, and zeros after its end.
     #[inline(always)]
-    pub(crate) fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
+    pub fn stage_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_left(0, source);
     }
 
     /// Writes both bytes of a large operand to shared memory as the left operand.
     #[inline(always)]
-    pub(crate) fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
+    pub fn stage_second_large(self, source: impl Fn(u32) -> LargeBlock) {
         // Each block is computed twice, once per byte, because there are not enough registers to
         // keep both bytes.
         self.stage_left(0, |block| source(block)[0]);
@@ -283,13 +262,13 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Writes a large right operand to shared memory. `source(block)` returns a block of the
     /// operand, and zeros after its end.
     #[inline(always)]
-    pub(crate) fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
+    pub fn stage_large(self, source: impl Fn(u32) -> LargeBlock) {
         self.stage_right(source);
     }
 
     /// Writes a small operand to shared memory as the right operand, which then has low bytes only.
     #[inline(always)]
-    pub(crate) fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
+    pub fn stage_second_small(self, source: impl Fn(u32) -> SmallBlock) {
         self.stage_right(|block| [source(block)]);
     }
 
@@ -341,7 +320,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Multiplies a small left operand by a large right operand. The unreduced product replaces the
     /// operands.
     #[inline(always)]
-    pub(crate) fn multiply(self) {
+    pub fn multiply(self) {
         let mut sums = NO_SUMS;
         self.s.sync_warp();
         if Geometry::<R>::SIDE_BY_SIDE {
@@ -363,7 +342,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
 
     /// Multiplies two small operands. The unreduced product replaces the operands.
     #[inline(always)]
-    pub(crate) fn multiply_small_ones(self) {
+    pub fn multiply_small_ones(self) {
         let mut sums = NO_SUMS;
         self.s.sync_warp();
         self.accumulate_phases::<1>(Bytes::Signed, 0, 0, &mut sums);
@@ -374,7 +353,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// divided by [`HIGH`] modulo `q`, replaces the operands. Its coefficients are not negative.
     /// [`store_high_modulo_q`](Self::store_high_modulo_q) multiplies it by [`HIGH`] again.
     #[inline(always)]
-    pub(crate) fn multiply_large_ones(self) {
+    pub fn multiply_large_ones(self) {
         const { Self::LARGE_ONES };
         let mut sums = NO_SUMS;
         self.s.sync_warp();
@@ -583,20 +562,20 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     /// Calls `output(group, values)` for each group of the product modulo `x^n - x - 1`. The values
     /// are not reduced modulo `q`, and those after coefficient `n - 1` have no meaning.
     #[inline(always)]
-    pub(crate) fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
+    pub fn for_each_row(self, output: impl Fn(u32, [i32; 8])) {
         warp::for_each(self.s, Geometry::<R>::ROWS, |group| output(group, self.folded(group)));
     }
 
     /// Stores the product modulo `q` as row `index` of an array of polynomials. Its coefficients
     /// must be in the input range of [`product_modulo_q`].
     #[inline(always)]
-    pub(crate) fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
+    pub fn store_modulo_q(self, products: S::Global<u16>, index: u32) {
         self.store(products, index, product_modulo_q::<R>);
     }
 
     /// Stores [`HIGH`] times the product modulo `q` as row `index` of an array of polynomials.
     #[inline(always)]
-    pub(crate) fn store_high_modulo_q(self, products: S::Global<u16>, index: u32) {
+    pub fn store_high_modulo_q(self, products: S::Global<u16>, index: u32) {
         self.store(products, index, high_modulo_q::<R>);
     }
 
@@ -611,7 +590,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
 
     /// Returns group `group` of the product modulo `x^n - x - 1`, not reduced modulo `q`.
     #[inline(always)]
-    pub(crate) fn folded(self, group: u32) -> [i32; 8] {
+    pub fn folded(self, group: u32) -> [i32; 8] {
         let s = self.s;
         // x^n = x + 1, so coefficient n + k of the unreduced product is added to the coefficients k
         // and k + 1.

@@ -8,7 +8,7 @@
 use core::marker::PhantomData;
 
 use ctru_math::Ring;
-use ctru_math::reduce::centre;
+use ctru_math::kernel::modular::centre;
 
 use super::modulo_q;
 use super::toeplitz::entry;

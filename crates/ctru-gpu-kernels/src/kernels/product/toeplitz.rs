@@ -65,13 +65,8 @@ type Sums<const COLUMN_TILES: usize> = [[[[i32; 4]; COLUMN_TILES]; MAX_OUTER]; M
 /// memory. The key's coefficients have `KEY` bytes each. There are `8 COLUMN_TILES` operands,
 /// whose coefficients have `OPERAND` bytes each. The product replaces both in shared memory.
 #[derive(Copy, Clone)]
-pub(crate) struct MatrixProduct<
-    S,
-    R,
-    const KEY: usize,
-    const OPERAND: usize,
-    const COLUMN_TILES: usize,
-> {
+#[allow(missing_debug_implementations, reason = "it exists in kernels only")]
+pub struct MatrixProduct<S, R, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usize> {
     s: S,
     ring: PhantomData<R>,
 }
@@ -80,7 +75,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     MatrixProduct<S, R, KEY, OPERAND, COLUMN_TILES>
 {
     /// Number of operations of a block.
-    pub(crate) const COLUMNS: u32 = COLUMN_TILE * COLUMN_TILES as u32;
+    pub const COLUMNS: u32 = COLUMN_TILE * COLUMN_TILES as u32;
     /// Number of tiles that cover the rows of `A`, for the rows `0..=n` of the key's matrix.
     const OUTER: u32 = (R::N as u32 / PHASES + 1).div_ceil(TILE_ROWS);
     /// Number of tiles that cover the columns of `A`.
@@ -92,7 +87,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     /// two values in 6 tiles of rows, but not in 10.
     const VALUES: u32 = if Self::OUTER <= 6 { 2 } else { 1 };
     /// Number of warps per block.
-    pub(crate) const WARPS: u32 = PHASES / Self::VALUES;
+    pub const WARPS: u32 = PHASES / Self::VALUES;
 
     /// The largest `x` of a phase. The byte of `x` has the number `LARGEST - x`.
     const LARGEST: u32 = TILE_ROWS * Self::OUTER - 1;
@@ -121,7 +116,7 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
     const COLUMN: u32 = 2 * PHASES * TILE_ROWS * Self::OUTER + 16;
     /// Address of the first byte that neither the operands nor the product occupy, a multiple of
     /// 16.
-    pub(crate) const END: u32 = if Self::OPERANDS_END > Self::COLUMN * Self::COLUMNS {
+    pub const END: u32 = if Self::OPERANDS_END > Self::COLUMN * Self::COLUMNS {
         Self::OPERANDS_END
     } else {
         Self::COLUMN * Self::COLUMNS
@@ -137,7 +132,8 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
 
     /// Returns the block shape: `per_block` operations per block, and `behind` bytes of shared
     /// memory after those of the product.
-    pub(crate) const fn shape(per_block: u32, behind: u32) -> Shape {
+    #[must_use]
+    pub const fn shape(per_block: u32, behind: u32) -> Shape {
         let () = Self::LAYOUT;
         Shape::new(Self::WARPS * WARP, per_block, Self::END + behind)
     }
@@ -146,21 +142,21 @@ impl<S, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usi
 impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILES: usize>
     MatrixProduct<S, R, KEY, OPERAND, COLUMN_TILES>
 {
-    pub(crate) fn new(s: S) -> Self {
+    pub fn new(s: S) -> Self {
         Self { s, ring: PhantomData }
     }
 
     /// Returns the operation of a column of this block. Columns after the end of the batch repeat
     /// the last operation.
     #[inline(always)]
-    pub(crate) fn operation(self, column: u32, batch: Batch) -> u32 {
+    pub fn operation(self, column: u32, batch: Batch) -> u32 {
         (Self::COLUMNS * self.s.block() + column).min(batch.operations() - 1)
     }
 
     /// Calls `output(column, operation)` for each operation of the block. The warps share the
     /// operations, and all lanes of a warp make each call together.
     #[inline(always)]
-    pub(crate) fn for_each_operation(self, batch: Batch, output: impl Fn(u32, u32)) {
+    pub fn for_each_operation(self, batch: Batch, output: impl Fn(u32, u32)) {
         let first = Self::COLUMNS * self.s.block();
         let mut column = warp::number(self.s);
         while column < Self::COLUMNS && first + column < batch.operations() {
@@ -172,11 +168,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// Writes the matrix of the key to shared memory. `coefficient(i)` returns coefficient `i` of
     /// the key. `split` returns the bytes of a coefficient or of a sum of two coefficients.
     #[inline(always)]
-    pub(crate) fn stage_matrix(
-        self,
-        coefficient: impl Fn(u32) -> i32,
-        split: impl Fn(i32) -> [u32; KEY],
-    ) {
+    pub fn stage_matrix(self, coefficient: impl Fn(u32) -> i32, split: impl Fn(i32) -> [u32; KEY]) {
         let s = self.s;
         let words = Self::KEY_PHASE / 4;
         // The last copy is not shifted. Neighbouring threads load neighbouring coefficients.
@@ -226,7 +218,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// Writes the operands to shared memory. `source(column, block)` returns the bytes of one block
     /// of an operand, and zeros after its end.
     #[inline(always)]
-    pub(crate) fn stage_operands(self, source: impl Fn(u32, u32) -> [SmallBlock; OPERAND]) {
+    pub fn stage_operands(self, source: impl Fn(u32, u32) -> [SmallBlock; OPERAND]) {
         let s = self.s;
         let blocks = Self::OPERAND_PHASE / 4;
         let mut k = s.thread();
@@ -252,7 +244,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// function `residue` maps sums to coefficients. All threads of the block call this function,
     /// which contains barriers.
     #[inline(always)]
-    pub(crate) fn multiply(self, residue: impl Fn(i32) -> u16) {
+    pub fn multiply(self, residue: impl Fn(i32) -> u16) {
         let s = self.s;
         let mut sums: Sums<COLUMN_TILES> = [[[[0; 4]; COLUMN_TILES]; MAX_OUTER]; MAX_VALUES];
         s.sync_block();
@@ -362,7 +354,7 @@ impl<S: Simt, R: Ring, const KEY: usize, const OPERAND: usize, const COLUMN_TILE
     /// in the low bits. The coefficients from `n` on have no meaning. All lanes of a warp pass the
     /// same column.
     #[inline(always)]
-    pub(crate) fn group(self, column: u32, group: u32) -> [u32; GROUP / 2] {
+    pub fn group(self, column: u32, group: u32) -> [u32; GROUP / 2] {
         let s = self.s;
         let U32x4(words) = s.load_shared(Self::COLUMN * column + 2 * PHASES * group);
         let rotation = column / 2 % 4;
@@ -393,7 +385,7 @@ fn words(bytes: u64) -> [u32; 2] {
 /// Returns `t(d)`, not reduced modulo `q`. Returns 0 for numbers that are not diagonals of the
 /// rows `1..=n`.
 #[inline(always)]
-pub(crate) fn entry<R: Ring>(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
+pub fn entry<R: Ring>(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
     let n = R::N as i32;
     let inside = |i: i32| if 0 <= i && i < n { i as u32 } else { 0 };
     // Both loads are unconditional, so there is no branch.
@@ -406,19 +398,19 @@ pub(crate) fn entry<R: Ring>(d: i32, coefficient: impl Fn(u32) -> i32) -> i32 {
 /// Reduces a number in `0..2 q` modulo `q` and splits the residue into its low seven bits and the
 /// other bits.
 #[inline(always)]
-pub(crate) fn split_modulo_q<R: Ring>(x: i32) -> [u32; 2] {
+pub fn split_modulo_q<R: Ring>(x: i32) -> [u32; 2] {
     let x = x as u32;
     split(x.min(x.wrapping_sub(R::Q)))
 }
 
 /// Splits a number below `2^13` into its low seven bits and the other bits.
 #[inline(always)]
-pub(crate) fn split(x: u32) -> [u32; 2] {
+pub fn split(x: u32) -> [u32; 2] {
     [x & 0x7f, x >> 7]
 }
 
 /// Reduces a sum modulo `q2` to `0..q2`.
 #[inline(always)]
-pub(crate) fn modulo_q2<R: Ring>(sum: i32) -> u16 {
+pub fn modulo_q2<R: Ring>(sum: i32) -> u16 {
     (sum as u32 & (R::Q2 - 1)) as u16
 }

@@ -1,56 +1,14 @@
-//! The last steps of encryption in one kernel: E8 encoding, rounding and packing. The input is the
-//! product `h r`, the output is the ciphertext.
+//! The last steps of encryption: E8 encoding, rounding and packing, one group of a ciphertext at a
+//! time.
 
 use core::array;
 
 use ctru_math::Ring;
 use ctru_math::kernel::bits::{self, GROUP};
-use ctru_math::kernel::compress::compress_to_top;
 use ctru_math::kernel::e8::GENERATOR;
 
-use crate::descriptor::{Batch, Shape};
-use crate::kernels::{low_bits, message_words, row, unrolled, warp};
+use crate::kernels::{low_bits, unrolled, warp};
 use crate::simt::{Simt, WARP};
-
-/// Returns the block shape: one warp and one ciphertext per block. The ciphertext is packed in
-/// shared memory.
-#[must_use]
-pub const fn shape<R: Ring>() -> Shape {
-    warp::shape(string_bytes::<R>())
-}
-
-/// Computes the ciphertexts of messages from the products `h r`, as
-/// [`ctru_math::compress::compress_with_message`] and [`ctru_math::codec::bits::pack_rounded`] do.
-///
-/// Threads: one warp per ciphertext. The threads share the groups.
-/// Shared memory: the packed groups of the ciphertext.
-/// Arrays: `sigma`, the products `h r`, in `0..q`; `messages`; `ciphertexts`.
-/// Source: CTRU-Prime paper, section 4.3 (fusion of the last steps of encryption).
-#[inline(always)]
-pub fn encrypt<S: Simt, R: Ring>(
-    s: S,
-    sigma: S::Global<u16>,
-    messages: S::Global<u64>,
-    ciphertexts: S::Global<u8>,
-    _: Batch,
-) {
-    let operation = s.block();
-    let start = R::CIPHERTEXT_BYTES as u32 * operation;
-    let string = start % 4;
-    warp::for_each(s, warp::groups(R::N), |group| {
-        let byte = |i| s.load(s.cast(messages), 8 * message_words::<R>() * operation + i);
-        let rounded = array::from_fn(|j| {
-            let i = group * GROUP as u32 + j as u32;
-            let inside = i < R::N as u32;
-            let sigma = if inside { s.load(sigma, operation * row::<R>() + i) } else { 0 };
-            compress_to_top::<R>(sigma.into())
-        });
-        let packed = packed_group::<R>(group, nibble::<R>(group, byte), rounded);
-        store_packed::<S, R>(s, string, group, packed);
-    });
-    s.sync_warp();
-    warp::write_bytes(s, string, ciphertexts, start, R::CIPHERTEXT_BYTES as u32);
-}
 
 /// Calls `output(round, group, packed)` for each group of a ciphertext. The lanes of a warp share
 /// the calls; a lane makes one in each round. `rounded(group)` is as for [`packed_group`], and the
@@ -75,17 +33,19 @@ pub(crate) fn for_each_group<S: Simt, R: Ring>(
 /// Returns the nibble of a message for group `group`, in the low bits of a byte whose other bits
 /// have no meaning. Returns 0 for groups after the end of the message. `byte` returns the bytes of
 /// the message.
+#[must_use]
 #[inline(always)]
-fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
+pub fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
     if group < (R::CODED_COEFFS / GROUP) as u32 { byte(group / 2) >> (4 * (group % 2)) } else { 0 }
 }
 
 /// Returns group `group` of a ciphertext, packed: [`Ring::Q2_BITS`] bytes. `nibble` is that of
 /// [`nibble`], and the top bits of `rounded` are the coefficients of `h r`, rounded, as
-/// [`compress_to_top`] returns them. The bits of the coefficients from `n` on are 0, because they
+/// [`compress_to_top`](ctru_math::kernel::compress::compress_to_top) returns them. The bits of the coefficients from `n` on are 0, because they
 /// become the padding bits.
+#[must_use]
 #[inline(always)]
-fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP]) -> [u32; 3] {
+pub fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP]) -> [u32; 3] {
     let codeword = |k: usize| {
         let rows = const { &packed_generator::<R>() };
         (0..rows.len())
@@ -116,14 +76,15 @@ const fn packed_generator<R: Ring>() -> [[u32; 3]; GENERATOR.len()] {
 
 /// Returns the number of bytes that a packed ciphertext needs in shared memory: whole groups, and
 /// up to 3 bytes before the first group for alignment.
-pub(crate) const fn string_bytes<R: Ring>() -> u32 {
+#[must_use]
+pub const fn string_bytes<R: Ring>() -> u32 {
     (R::Q2_BITS * warp::groups(R::N) + 3).next_multiple_of(4)
 }
 
 /// Writes a packed group to the ciphertext that begins at byte `string` of shared memory. `string`
 /// is congruent modulo 4 to the first byte of the ciphertext in an array.
 #[inline(always)]
-pub(crate) fn store_packed<S: Simt, R: Ring>(s: S, string: u32, group: u32, packed: [u32; 3]) {
+pub fn store_packed<S: Simt, R: Ring>(s: S, string: u32, group: u32, packed: [u32; 3]) {
     let start = string + R::Q2_BITS * group;
     let part = |bits: u32| packed[bits as usize / 32] >> (bits % 32);
     if (R::CIPHERTEXT_BYTES as u32 | R::Q2_BITS).is_multiple_of(2) {

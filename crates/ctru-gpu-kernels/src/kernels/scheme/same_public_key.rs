@@ -21,7 +21,8 @@ use crate::simt::Simt;
 /// Number of 8-column tiles per block.
 const COLUMN_TILES: usize = 2;
 
-pub(crate) type Product<S, R> = MatrixProduct<S, R, 2, 1, COLUMN_TILES>;
+/// The product of a block.
+pub type Product<S, R> = MatrixProduct<S, R, 2, 1, COLUMN_TILES>;
 
 /// Returns the address of the messages of the block's operations in shared memory.
 const fn messages_start<R: Ring>() -> u32 {
@@ -106,7 +107,7 @@ pub fn verify<S: Simt, R: Ring>(
 /// its coefficients. Leaves the results of `residue` for the coefficients of the products in shared
 /// memory.
 #[inline(always)]
-pub(crate) fn multiply<S: Simt, R: Ring>(
+pub fn multiply<S: Simt, R: Ring>(
     s: S,
     h: S::Global<u16>,
     source: impl Fn(u32, u32) -> SmallBlock,

@@ -17,7 +17,8 @@ use crate::simt::Simt;
 /// Number of 8-column tiles per block.
 const COLUMN_TILES: usize = 2;
 
-pub(crate) type Product<S, R> = MatrixProduct<S, R, 1, 2, COLUMN_TILES>;
+/// The product of a block.
+pub type Product<S, R> = MatrixProduct<S, R, 1, 2, COLUMN_TILES>;
 
 /// Returns the block shape: 16 operations per block.
 #[must_use]
@@ -56,7 +57,7 @@ pub fn decrypt<S: Simt, R: Ring>(
 /// Multiplies `f` by one polynomial per operation. `source(operation, block)` returns a block of
 /// its coefficients. The products modulo `q2` are then in shared memory.
 #[inline(always)]
-pub(crate) fn multiply<S: Simt, R: Ring>(
+pub fn multiply<S: Simt, R: Ring>(
     s: S,
     f: S::Global<u8>,
     source: impl Fn(u32, u32) -> LargeBlock,

@@ -1,4 +1,4 @@
-//! Samples small polynomials from coins.
+//! Samples secret polynomials from coins.
 
 use ctru_math::Ring;
 use ctru_math::kernel::sample::centred_binomial;
@@ -11,15 +11,6 @@ use crate::simt::Simt;
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {
     warp::shape(0)
-}
-
-/// Samples small polynomials as [`ctru_math::sample::sample`] does.
-///
-/// Threads: one warp per polynomial. The threads share the coefficients.
-/// Arrays: `coins`; `small`, signed bytes in `-eta..=eta`.
-#[inline(always)]
-pub fn sample<S: Simt, R: Ring>(s: S, coins: S::Global<u64>, small: S::Global<u8>, _: Batch) {
-    each_coefficient::<S, R>(s, coins, small, |_, coefficient| coefficient);
 }
 
 /// Samples secret polynomials `f = 2 f' + 1` as [`ctru_math::sample::sample_secret`] does.
@@ -38,7 +29,7 @@ pub fn sample_secret<S: Simt, R: Ring>(
 
 /// Samples a polynomial and stores `f(i, c)` in place of each coefficient `c` of `x^i`.
 #[inline(always)]
-fn each_coefficient<S: Simt, R: Ring>(
+pub fn each_coefficient<S: Simt, R: Ring>(
     s: S,
     coins: S::Global<u64>,
     small: S::Global<u8>,

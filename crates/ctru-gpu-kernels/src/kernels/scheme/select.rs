@@ -2,52 +2,18 @@
 //!
 //! Source: CTRU-Prime paper, Algorithm 6.
 
-use ctru_math::Ring;
-
-use crate::descriptor::{Batch, Shape};
 use crate::kernels::{SEED_WORDS, warp};
-use crate::simt::{Simt, WARP};
-
-/// Returns the block shape: one warp and one operation per block.
-#[must_use]
-pub const fn shape<R: Ring>() -> Shape {
-    warp::shape(0)
-}
-
-/// Replaces the shared secret of each operation by its rejection secret if the received ciphertext
-/// differs from the expected ciphertext in any bit.
-///
-/// Threads: one warp per operation.
-/// Arrays: `received` and `expected`, ciphertexts; `rejection_secrets` and `shared_secrets`, rows
-/// of [`SEED_WORDS`] words.
-/// Source: CTRU-Prime paper, Algorithm 6.
-#[inline(always)]
-pub fn select<S: Simt, R: Ring>(
-    s: S,
-    received: S::Global<u8>,
-    expected: S::Global<u8>,
-    rejection_secrets: S::Global<u64>,
-    shared_secrets: S::Global<u64>,
-    _: Batch,
-) {
-    let bytes = R::CIPHERTEXT_BYTES as u32;
-    let mut difference = 0;
-    for k in 0..bytes.div_ceil(WARP) {
-        // Threads past the end compare the last byte again, which needs no branch.
-        let i = s.block() * bytes + (WARP * k + s.lane()).min(bytes - 1);
-        difference |= u32::from(s.load(received, i) ^ s.load(expected, i));
-    }
-    choice(s, s.block(), (rejection_secrets, shared_secrets, shared_secrets))(difference);
-}
+use crate::simt::Simt;
 
 /// The arrays of rejection secrets, of shared secrets, and of results.
-type Secrets<S> = (<S as Simt>::Global<u64>, <S as Simt>::Global<u64>, <S as Simt>::Global<u64>);
+pub type Secrets<S> =
+    (<S as Simt>::Global<u64>, <S as Simt>::Global<u64>, <S as Simt>::Global<u64>);
 
 /// Loads the secrets of an operation. Returns a function that writes the operation's result: its
 /// rejection secret if the `difference` of any thread is not 0, else its shared secret. One warp
 /// calls both functions. The work between the two calls need not wait for the loads.
 #[inline(always)]
-pub(crate) fn choice<S: Simt>(
+pub fn choice<S: Simt>(
     s: S,
     operation: u32,
     (rejection_secrets, shared_secrets, results): Secrets<S>,

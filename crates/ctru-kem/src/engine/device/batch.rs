@@ -27,7 +27,7 @@ use super::deal::{Chunk, Deal, Plan};
 use super::encoded::EncodedKeys;
 use super::inversion::RootInversion;
 use super::merged::{Merger, On};
-use super::options::{DeviceOptions, Products};
+use super::options::DeviceOptions;
 use super::powers::SharedMaps;
 use super::set::{Set, WHOLE_BATCH};
 use super::slot::Slot;
@@ -49,7 +49,7 @@ pub(super) struct Batches<D: Device> {
     devices: Vec<D>,
     /// The largest number of operations of a chunk.
     chunk: usize,
-    products: Products,
+    as_large: bool,
     /// The slots of each device.
     slots: Vec<Slots<Slot<D::Queue>>>,
     /// Joins small batches of several callers.
@@ -79,12 +79,12 @@ impl<D: Device> Batches<D> {
         devices: Vec<D>,
         options: DeviceOptions,
     ) -> Result<Self, EngineError> {
-        let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, products, merging } =
+        let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, merging, as_large } =
             options;
         if chunk == 0 || slots == 0 || devices.is_empty() {
             return Err(EngineError::NoSlots);
         }
-        let footprint = Footprint::of(set, products);
+        let footprint = Footprint::of(set);
         let fitting = footprint.largest_chunk(memory_limit / slots);
         if fitting == 0 {
             let needed = footprint.device_bytes(1).saturating_mul(slots);
@@ -101,7 +101,7 @@ impl<D: Device> Batches<D> {
             let slot = |rank| {
                 let queue = device.ranked_queue(rank)?;
                 let (roots, turn) = (roots.clone(), Arc::clone(&turn));
-                Slot::new(queue, set, chunk, products, roots, turn, has_several)
+                Slot::new(queue, set, chunk, as_large, roots, turn, has_several)
             };
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
@@ -111,7 +111,7 @@ impl<D: Device> Batches<D> {
         let queues: Result<Vec<_>, RuntimeError> =
             devices.iter().map(|device| device.ranked_queue(0)).collect();
         let queues = queues.map_err(EngineError::from)?;
-        let merger = Merger::new(&queues, set, chunk, products, merging);
+        let merger = Merger::new(&queues, set, chunk, as_large, merging);
         let merger = merger.map_err(EngineError::from)?;
         // The threads come last, so that none are started if a slot gets no memory.
         let threads = ThreadPoolBuilder::new()
@@ -124,7 +124,7 @@ impl<D: Device> Batches<D> {
             set,
             devices,
             chunk,
-            products,
+            as_large,
             slots,
             merger,
             threads,
@@ -140,7 +140,7 @@ impl<D: Device> Batches<D> {
 
     /// Returns what a slot takes per operation.
     pub(super) fn footprint(&self) -> Footprint {
-        Footprint::of(self.set, self.products)
+        Footprint::of(self.set)
     }
 
     pub(super) fn merger(&self) -> &Merger<D::Queue> {
@@ -186,7 +186,7 @@ impl<D: Device> Batches<D> {
     /// Returns whether a batch of `count` operations with a key for each is so small that the host
     /// checks the keys: one kernel does each operation, and none of its launches is for keys alone.
     pub(super) fn checks_on_host(&self, count: usize) -> bool {
-        self.products == Products::Polyphase && count <= WHOLE_BATCH
+        !self.as_large && count <= WHOLE_BATCH
     }
 
     /// Returns the slots of a device.

@@ -6,7 +6,6 @@ use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::{RootInversion, Tree};
-use super::options::Products;
 use super::set::{Set, WHOLE_CHUNK};
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
@@ -96,11 +95,6 @@ pub(super) struct Buffers<Q: Queue> {
     /// [`WHOLE_CHUNK`] operations.
     pub(super) copied_keys: Array<u8, Q>,
     pub(super) copied_ciphertexts: Array<u8, Q>,
-    /// The ciphertexts of the second encryption in decapsulation. This array and the next one have
-    /// no rows unless the products are [`Products::Ntt`], because fused kernels do not need them.
-    pub(super) expected_ciphertexts: Array<u8, Q>,
-    /// Sampled small polynomials.
-    pub(super) small: Array<u8, Q>,
     /// Operands of products.
     pub(super) operands: Array<u16, Q>,
     /// Results of products.
@@ -115,14 +109,12 @@ impl<Q: Queue> Buffers<Q> {
         queue: &Q,
         set: &Set,
         chunk: usize,
-        products: Products,
         roots: RootInversion<Q>,
     ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
         let ciphertexts = ciphertexts_len(set, chunk);
         let whole = chunk.min(WHOLE_CHUNK);
-        let for_ntts = |len| if products == Products::Ntt { len } else { 0 };
         Ok(Self {
             keys: queue.allocate(keys_len(set, chunk))?,
             decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,
@@ -136,8 +128,6 @@ impl<Q: Queue> Buffers<Q> {
             ciphertexts: queue.allocate(ciphertexts)?,
             copied_keys: queue.allocate(whole * copied_bytes(set.decapsulation_key_bytes))?,
             copied_ciphertexts: queue.allocate(whole * copied_bytes(set.ciphertext_bytes))?,
-            expected_ciphertexts: queue.allocate(for_ntts(ciphertexts))?,
-            small: queue.allocate(for_ntts(row))?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
             tree: Tree::new(queue, set, chunk, roots)?,
@@ -160,16 +150,14 @@ impl<Q: Queue> Buffers<Q> {
             ciphertexts,
             copied_keys,
             copied_ciphertexts,
-            expected_ciphertexts,
-            small,
             operands,
             products,
             tree,
         } = self;
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = decoded;
         let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
-        let encoded = [keys, ciphertexts, expected_ciphertexts, copied_keys, copied_ciphertexts];
-        let bytes = [f, ids, small].into_iter().chain(encoded).map(|array| &**array);
+        let encoded = [keys, ciphertexts, copied_keys, copied_ciphertexts];
+        let bytes = [f, ids].into_iter().chain(encoded).map(|array| &**array);
         let hashed = [z, expansion, seeds, messages, coins, g_coins];
         let secrets = [shared_secrets, rejection_secrets];
         let words = hashed.into_iter().chain(secrets).map(|array| &**array);
@@ -233,7 +221,7 @@ pub(super) struct Footprint {
 }
 
 impl Footprint {
-    pub(super) fn of(set: &Set, products: Products) -> Self {
+    pub(super) fn of(set: &Set) -> Self {
         let Set { row, ciphertext_bytes, decapsulation_key_bytes, .. } = *set;
         let (keys, ciphertext) = (keys_len(set, 1), ciphertexts_len(set, 1));
         let seed = 8 * SEED;
@@ -244,9 +232,8 @@ impl Footprint {
         // The last term is the product tree. It has about as many nodes as leaves: rounding up adds
         // less than one node to each level.
         let polynomials = 2 * row + 2 * row + 2 * row;
-        let for_ntts = if products == Products::Ntt { ciphertext + row } else { 0 };
         Self {
-            each: keys + ciphertext + decoded + hashed + polynomials + for_ntts,
+            each: keys + ciphertext + decoded + hashed + polynomials,
             copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
             pinned: keys + ciphertext + 2 * seed + seed + 8,
         }
@@ -287,42 +274,37 @@ mod tests {
     fn check<P: ParameterSet>() {
         let set = Set::of::<P>();
         let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
-        let each = [Products::Ntt, Products::Polyphase, Products::SameKey].map(|products| {
-            let footprint = Footprint::of(set, products);
-            for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
-                let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
-                let buffers = Buffers::new(&queue, set, chunk, products, roots).unwrap();
-                let bytes: usize = buffers.memory().into_iter().map(DeviceMemory::bytes).sum();
-                let bound = footprint.device_bytes(chunk);
-                let range = bound - bound / 16..=bound;
-                assert!(range.contains(&bytes), "{products:?}, {chunk}: {bytes}, {range:?}");
-                assert_eq!(footprint.largest_chunk(bound), chunk);
-                assert_eq!(footprint.largest_chunk(bound - 1), chunk - 1);
+        let footprint = Footprint::of(set);
+        for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
+            let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
+            let buffers = Buffers::new(&queue, set, chunk, roots).unwrap();
+            let bytes: usize = buffers.memory().into_iter().map(DeviceMemory::bytes).sum();
+            let bound = footprint.device_bytes(chunk);
+            let range = bound - bound / 16..=bound;
+            assert!(range.contains(&bytes), "{chunk}: {bytes}, {range:?}");
+            assert_eq!(footprint.largest_chunk(bound), chunk);
+            assert_eq!(footprint.largest_chunk(bound - 1), chunk - 1);
 
-                let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } =
-                    Pinned::new(&queue, set, chunk).unwrap();
-                let words = seeds.len() + shared_secrets.len() + faults.len();
-                let bytes = keys.len() + ciphertexts.len() + 8 * words;
-                let bound = footprint.pinned_bytes(chunk);
-                let range = bound - bound / 16..=bound;
-                assert!(range.contains(&bytes), "{chunk}: {bytes}, {range:?}");
-            }
-            footprint.device_bytes(1)
-        });
-        assert!(each[0] > each[1] && each[1] == each[2], "{each:?}");
+            let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } =
+                Pinned::new(&queue, set, chunk).unwrap();
+            let words = seeds.len() + shared_secrets.len() + faults.len();
+            let bytes = keys.len() + ciphertexts.len() + 8 * words;
+            let bound = footprint.pinned_bytes(chunk);
+            let range = bound - bound / 16..=bound;
+            assert!(range.contains(&bytes), "{chunk}: {bytes}, {range:?}");
+        }
     }
 
     /// Checks the sizes that `docs/performance.md` states for the default options.
     #[test]
     fn slots_have_the_sizes_of_the_documents() {
-        let DeviceOptions { chunk, slots, memory_limit, products, merging, .. } =
-            DeviceOptions::default();
-        let of_761 = Footprint::of(Set::of::<CtruPrime761>(), products);
+        let DeviceOptions { chunk, slots, memory_limit, merging, .. } = DeviceOptions::default();
+        let of_761 = Footprint::of(Set::of::<CtruPrime761>());
         let mebibytes = |bytes: usize| (bytes + (1 << 19)) >> 20;
         assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
         let staged = 2 * merging.under_way * merging.rows;
         assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
-        let of_1277 = Footprint::of(Set::of::<CtruPrime1277>(), products);
+        let of_1277 = Footprint::of(Set::of::<CtruPrime1277>());
         assert_eq!(full_chunk(of_1277.largest_chunk(memory_limit / slots)), 7424);
     }
 

@@ -12,7 +12,6 @@ use super::buffers::{
 use super::check::ChunkCheck;
 use super::hashes;
 use super::launches::Launches;
-use super::options::Products;
 use super::set::{EncodingKernels, WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
 use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
 use super::staged::{Staged, Work};
@@ -412,7 +411,7 @@ impl<Q: Queue> OnDevice<Q> {
     /// Returns whether one kernel does each operation of a chunk of `count` operations. The batch
     /// has `whole` operations.
     fn is_whole(&self, whole: usize, count: usize) -> bool {
-        whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && self.products == Products::Polyphase
+        whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && !self.as_large
     }
 
     /// Encapsulates with encoded keys in one launch. `given` has one seed per operation, or the
@@ -553,13 +552,7 @@ impl<Q: Queue> OnDevice<Q> {
         key: &'a EncapsulationKeyBuffers<Q>,
         to: &'a Q::Memory,
     ) {
-        let Buffers { coins, small, products, messages, .. } = &self.buffers;
-        if self.products == Products::Ntt {
-            let memory: [&Q::Memory; 3] = [&key.h, small, products];
-            launches.add(&table::SAMPLE, &[coins, small], batch);
-            launches.add_in(order, &table::MULTIPLY_SAMPLED, &memory, batch);
-            return launches.add(&table::ENCRYPT, &[products, messages, to], batch);
-        }
+        let Buffers { coins, messages, .. } = &self.buffers;
         let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
         let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
         launches.add_in(order, kernels, &[&key.h, coins, messages, to], batch);
@@ -575,13 +568,7 @@ impl<Q: Queue> OnDevice<Q> {
         received: &'a Q::Memory,
         shared_secrets: &'a Q::Memory,
     ) {
-        let Buffers { coins, messages, expected_ciphertexts: expected, rejection_secrets, .. } =
-            &self.buffers;
-        if self.products == Products::Ntt {
-            self.encrypt(launches, batch, Order::Next, key, expected);
-            let memory: [&Q::Memory; 4] = [received, expected, rejection_secrets, shared_secrets];
-            return launches.add_in(Order::Join, &table::SELECT, &memory, batch);
-        }
+        let Buffers { coins, messages, rejection_secrets, .. } = &self.buffers;
         let same_key = (&table::SAME_PUBLIC_KEY_VERIFY, self.set.matrix_decapsulation);
         let kernels = self.fused(batch, &table::FUSED_VERIFY, same_key);
         let memory: [&Q::Memory; 6] =
@@ -597,12 +584,7 @@ impl<Q: Queue> OnDevice<Q> {
         ciphertexts: &'a Q::Memory,
         f: &'a Array<u8, Q>,
     ) {
-        let Buffers { operands, products, messages, .. } = &self.buffers;
-        if self.products == Products::Ntt {
-            launches.add(&table::UNPACK_CIPHERTEXT, &[ciphertexts, operands], batch);
-            launches.add(&table::MULTIPLY_ROUNDED, &[operands, f, products], batch);
-            return launches.add(&table::DECODE_MESSAGE, &[products, messages], batch);
-        }
+        let Buffers { messages, .. } = &self.buffers;
         let same_key = (&table::SAME_SECRET_KEY_DECRYPT, self.set.matrix_decapsulation);
         let kernels = self.fused(batch, &table::FUSED_DECRYPT, same_key);
         launches.add(kernels, &[ciphertexts, f, messages], batch);
@@ -617,15 +599,14 @@ impl<Q: Queue> OnDevice<Q> {
         each: &'static RingKernels,
         (same_key, least): (&'static RingKernels, u32),
     ) -> &'static RingKernels {
-        if by_matrix(self.products, batch, least) { same_key } else { each }
+        if by_matrix(batch, if self.as_large { 1 } else { least }) { same_key } else { each }
     }
 }
 
 /// Returns whether the operations of a batch are multiplied by the matrix of their key: if they
-/// have one key, and there are at least `least` of them or the engine multiplies with
-/// [`Products::SameKey`].
-fn by_matrix(products: Products, batch: Batch, least: u32) -> bool {
-    batch.is_shared() && (batch.operations() >= least || products == Products::SameKey)
+/// have one key, and there are at least `least` of them.
+fn by_matrix(batch: Batch, least: u32) -> bool {
+    batch.is_shared() && batch.operations() >= least
 }
 
 #[cfg(test)]
@@ -656,7 +637,7 @@ mod tests {
         let queue = device.queue().unwrap();
         let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
         let set = Set::of::<P>();
-        let slot = Slot::new(queue, set, COUNT, Products::Polyphase, roots, Arc::default(), false);
+        let slot = Slot::new(queue, set, COUNT, false, roots, Arc::default(), false);
         let mut slot = slot.unwrap();
         let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
         let key = key.encapsulation_key();
@@ -687,10 +668,7 @@ mod tests {
 
     #[test]
     fn large_batches_with_one_key_take_its_matrix() {
-        let polyphase = |batch| by_matrix(Products::Polyphase, batch, 8);
-        assert!(polyphase(Batch::shared(8)) && polyphase(Batch::shared(9)));
-        assert!(!polyphase(Batch::shared(7)) && !polyphase(Batch::each(8)));
-        let same_key = |batch| by_matrix(Products::SameKey, batch, 8);
-        assert!(same_key(Batch::shared(2)) && !same_key(Batch::each(8)));
+        assert!(by_matrix(Batch::shared(8), 8) && by_matrix(Batch::shared(9), 8));
+        assert!(!by_matrix(Batch::shared(7), 8) && !by_matrix(Batch::each(8), 8));
     }
 }

@@ -18,7 +18,7 @@ use super::gate::Gate;
 use super::groups::call::{End, Entry, Leader};
 use super::groups::{Groups, Limits};
 use super::kem::Outcome;
-use super::options::{Merging, Products};
+use super::options::Merging;
 use super::rejection::select;
 use super::set::{Set, WHOLE_CHUNK};
 use super::slot::{COPIED_BYTES, Slot};
@@ -69,15 +69,12 @@ impl<Q: Queue> Merger<Q> {
         queues: &[Q],
         set: &Set,
         chunk: usize,
-        products: Products,
+        as_large: bool,
         merging: Merging,
     ) -> Result<Self, RuntimeError> {
         let Merging { rows, under_way, spin, rejections, callers } = merging;
-        let rows = match products {
-            Products::Polyphase => rows.min(chunk).min(WHOLE_CHUNK),
-            // There are no kernels that do whole operations with other products.
-            Products::Ntt | Products::SameKey => 0,
-        };
+        // Kernels that do whole operations are those of small batches.
+        let rows = if as_large { 0 } else { rows.min(chunk).min(WHOLE_CHUNK) };
         let under_way = under_way.max(1);
         // While as many groups as possible are under way, as many others can be filled.
         let of_device = if rows == 0 { 0 } else { 2 * under_way };

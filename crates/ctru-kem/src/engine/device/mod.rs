@@ -77,9 +77,9 @@ use slot::{SENT_OF_EIGHT_BY_SEVERAL, Slot};
 use slots::lock;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
+pub use options::DeviceOptions;
 #[doc(hidden)]
 pub use options::Merging;
-pub use options::{DeviceOptions, Products};
 pub use resident::{CheckError, Resident, ResidentKeys, ResidentSeeds};
 pub use rows::{DeviceRows, ResidentRowEngine};
 

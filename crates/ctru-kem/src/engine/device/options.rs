@@ -16,8 +16,7 @@ use crate::engine::{Context, Engine, EngineError, Expand, Keys, Seeds};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
-/// The options of a device engine: the size and number of its slots, the limit of their memory, and
-/// the way to multiply.
+/// The options of a device engine: the size and number of its slots, and the limit of their memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// The largest number of operations of a chunk.
@@ -42,25 +41,27 @@ pub struct DeviceOptions {
     ///
     /// The first inversion by powers computes matrices on the host, which takes some 20 to 90 ms.
     pub itoh_tsujii_max_chunk: Option<usize>,
-    /// How the engine multiplies polynomials.
-    pub products: Products,
     /// How the engine merges small batches of several callers. Not part of the stable interface.
     #[doc(hidden)]
     pub merging: Merging,
+    /// Whether every batch takes the kernels of large ones: kernels of their own for each step, and
+    /// the matrix of the key if there is one. For tests, because large batches take minutes on the
+    /// emulator. Not part of the stable interface.
+    #[doc(hidden)]
+    pub as_large: bool,
 }
 
 impl Default for DeviceOptions {
-    /// Returns 16 slots of 8192 operations, at most 2 GiB, inversion by powers where it is faster
-    /// on an H200, and [`Products::Polyphase`], which is faster there than [`Products::Ntt`] for
-    /// every size of batch.
+    /// Returns 16 slots of 8192 operations, at most 2 GiB, and inversion by powers where it is faster
+    /// on an H200.
     fn default() -> Self {
         Self {
             chunk: 8192,
             slots: 16,
             memory_limit: 2 << 30,
             itoh_tsujii_max_chunk: None,
-            products: Products::Polyphase,
             merging: Merging::default(),
+            as_large: false,
         }
     }
 }
@@ -96,21 +97,6 @@ impl Default for Merging {
     }
 }
 
-/// How an engine multiplies polynomials.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Products {
-    /// An incomplete NTT on CUDA cores, with separate kernels for sampling, rounding and coding.
-    Ntt,
-    /// Matrix products on tensor cores. One kernel does sampling, product, rounding and coding. In
-    /// large chunks with one key for all operations, it multiplies the key's matrix by the matrix
-    /// of all other operands.
-    Polyphase,
-    /// The same as [`Polyphase`](Self::Polyphase), but with the key's matrix in small chunks with
-    /// one key too.
-    SameKey,
-}
-
 /// The candidates that the calibration tries: operations per chunk and number of slots.
 const CANDIDATES: [(usize, usize); 5] = [(2048, 16), (4096, 8), (4096, 16), (8192, 8), (8192, 16)];
 /// The number of measurements of each candidate. The shortest time counts.
@@ -142,11 +128,11 @@ impl DeviceOptions {
         static CHOSEN: OnceLock<Chosen> = OnceLock::new();
         let chosen = CHOSEN.get_or_init(Mutex::default);
         let set = [P::NAME, P::Encoding::NAME];
-        let Self { memory_limit, itoh_tsujii_max_chunk, products, merging, .. } = self;
+        let Self { memory_limit, itoh_tsujii_max_chunk, merging, as_large, .. } = self;
         let memory: Result<Vec<_>, _> =
             devices.iter().map(|device| device.memory_info().map(|info| info.total)).collect();
         let (kind, memory) = (type_name::<D>(), memory?);
-        let options = format!("{products:?} {memory_limit} {itoh_tsujii_max_chunk:?} {merging:?}");
+        let options = format!("{memory_limit} {itoh_tsujii_max_chunk:?} {merging:?} {as_large}");
         let described = format!("{kind} {devices:?} {memory:?} {options}");
         let key = (set, described, operations);
         if let Some(&options) = super::lock(chosen).get(&key) {

@@ -10,7 +10,6 @@ use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError};
 use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
 use super::inversion::RootInversion;
 use super::launches::Launches;
-use super::options::Products;
 use super::prefetch::prefetch;
 use super::set::Set;
 use super::stores::{self, Stores};
@@ -76,11 +75,12 @@ pub(super) struct Slot<Q: Queue> {
     pub(super) pinned: Pinned<Q>,
 }
 
-/// The queue and the device memory of a slot, with the parameter set and the kind of products for
+/// The queue and the device memory of a slot, with the parameter set for
 /// its launches.
 pub(super) struct OnDevice<Q: Queue> {
     pub(super) set: &'static Set,
-    pub(super) products: Products,
+    /// As [`DeviceOptions::as_large`](super::DeviceOptions::as_large).
+    pub(super) as_large: bool,
     pub(super) queue: Q,
     /// The turn that all slots of the engine's device share.
     pub(super) turn: Arc<Turn>,
@@ -100,16 +100,16 @@ impl<Q: Queue> Slot<Q> {
         queue: Q,
         set: &'static Set,
         chunk: usize,
-        products: Products,
+        as_large: bool,
         roots: RootInversion<Q>,
         turn: Arc<Turn>,
         has_several: bool,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
-        let buffers = Buffers::new(&queue, set, chunk, products, roots)?;
+        let buffers = Buffers::new(&queue, set, chunk, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
-        Ok(Self { device: OnDevice { set, products, queue, turn, has_several, buffers }, pinned })
+        Ok(Self { device: OnDevice { set, as_large, queue, turn, has_several, buffers }, pinned })
     }
 
     /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory

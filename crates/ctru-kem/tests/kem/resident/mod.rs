@@ -9,7 +9,7 @@ use checks::{EXPAND, Rows, check_faults, check_operations};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use ctru_kem::engine::device::{CheckError, ResidentKeys, ResidentSeeds};
-use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand, Products};
+use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand};
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13, ParameterSet,
 };
@@ -21,29 +21,29 @@ use crate::failing_device::{FailingDevice, failure};
 every_set!(faults, traces);
 
 /// Runs all operations for five keys in chunks of two, on two slots at a time.
-fn operations<P: ParameterSet>(products: Products, seeds_each: bool, offset: usize) {
+fn operations<P: ParameterSet>(as_large: bool, seeds_each: bool, offset: usize) {
     let device = EmulatedDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 3, products, ..emulated() };
+    let options = DeviceOptions { chunk: 2, slots: 3, as_large, ..emulated() };
     let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
     check_operations(&device, &engine, 5, seeds_each, offset);
 }
 
 #[test]
 fn operations_653() {
-    operations::<CtruPrime653<MixedRadix>>(Products::Polyphase, true, 0);
-    operations::<CtruPrime653<Packed13>>(Products::SameKey, false, 4);
+    operations::<CtruPrime653<MixedRadix>>(false, true, 0);
+    operations::<CtruPrime653<Packed13>>(true, false, 4);
 }
 
 #[test]
 fn operations_761() {
-    operations::<CtruPrime761<MixedRadix>>(Products::Polyphase, false, 2);
-    operations::<CtruPrime761<Packed13>>(Products::Ntt, true, 0);
+    operations::<CtruPrime761<MixedRadix>>(false, false, 2);
+    operations::<CtruPrime761<Packed13>>(true, true, 0);
 }
 
 #[test]
 fn operations_1277() {
-    operations::<CtruPrime1277<MixedRadix>>(Products::Polyphase, true, 0);
-    operations::<CtruPrime1277<Packed13>>(Products::SameKey, false, 1);
+    operations::<CtruPrime1277<MixedRadix>>(false, true, 0);
+    operations::<CtruPrime1277<Packed13>>(true, false, 1);
 }
 
 #[test]

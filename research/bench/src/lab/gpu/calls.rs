@@ -2,14 +2,14 @@
 //! per layer, with transfers, allocation of device memory, and factors that the host makes.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::lab::FactorWord;
-use ctru_gpu_kernels::lab::cyclic::single::FACTORS;
-use ctru_gpu_kernels::lab::table::Single;
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaPinned, CudaQueue};
 use ctru_gpu_runtime::{Buffer, HostMemory, Queue, RuntimeError};
-use ctru_math::ntt::cyclic::{Transform, forward_layer, inverse_layer};
-use ctru_math::reduce::{ReduceSum, Reducer};
+use research_arithmetic::ntt::cyclic::{Transform, forward_layer, inverse_layer};
+use research_arithmetic::reduce::{ReduceSum, Reducer};
+use research_reductions::FactorWord;
+use research_reductions::cyclic::single::FACTORS;
+use research_reductions::table::Single;
 
 use super::products::{Arrays, ProductKernels, Tables};
 use super::{Factors, Laboratory, Launch, Staging, thread_counts};

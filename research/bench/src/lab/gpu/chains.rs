@@ -1,14 +1,14 @@
 //! Measures chains of modular products, and copies of arrays for comparison.
 
 use ctru_gpu_kernels::descriptor::Kernel;
-use ctru_gpu_kernels::lab::FactorWord;
-use ctru_gpu_kernels::lab::chain::LENGTH;
-use ctru_gpu_kernels::lab::table::{Chain, ChainVisitor, copy_with_threads};
 use ctru_gpu_kernels::simt::{U32x4, Word};
 use ctru_gpu_runtime::cuda::CudaMemory;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
-use ctru_math::reduce::Reducer;
 use ctru_measure::Statistics;
+use research_arithmetic::reduce::Reducer;
+use research_reductions::FactorWord;
+use research_reductions::chain::LENGTH;
+use research_reductions::table::{Chain, ChainVisitor, copy_with_threads};
 
 use super::{ELEMENTS, Factors, Laboratory, Launch, thread_counts};
 use crate::error::Error;

@@ -3,12 +3,12 @@
 //! A chunk's arrays between its passes fit in the device's cache. On several queues, the passes of
 //! different chunks can run at the same time. With [mixed] kernels, they do.
 //!
-//! [mixed]: ctru_gpu_kernels::lab::cyclic::mixed
+//! [mixed]: research_reductions::cyclic::mixed
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::lab::table::{MIXED, Mixed};
 use ctru_gpu_runtime::cuda::CudaQueue;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
+use research_reductions::table::{MIXED, Mixed};
 
 use super::products::{Arrays, ProductKernels, Step, Tables};
 use super::{Laboratory, Launch};

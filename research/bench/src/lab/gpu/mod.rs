@@ -7,13 +7,13 @@ mod products;
 mod rings;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::lab::table::{THREADS_RANGE, visit_chains, visit_cyclics};
-use ctru_gpu_kernels::lab::{FactorWord, MODULE};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaPinned, CudaQueue};
 use ctru_gpu_runtime::{Buffer, Device, HostMemory, Queue, RuntimeError};
-use ctru_math::reduce::{Packed, Reducer};
 use ctru_measure::{Record, Statistics};
+use research_arithmetic::reduce::{Packed, Reducer};
+use research_reductions::table::{THREADS_RANGE, visit_chains, visit_cyclics};
+use research_reductions::{FactorWord, MODULE};
 
 use super::{Bench, ELEMENTS, Options};
 use crate::error::Error;

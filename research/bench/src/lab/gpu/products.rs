@@ -1,14 +1,14 @@
 //! Measures products of polynomials modulo `x^n - 1`.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
-use ctru_gpu_kernels::lab::FactorWord;
-use ctru_gpu_kernels::lab::cyclic::single::{FACTORS, Layer};
-use ctru_gpu_kernels::lab::table::{Columns, Cyclic, CyclicVisitor, SINGLES, Single, THREADS};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_runtime::cuda::{CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer, Order, Queue, RuntimeError};
-use ctru_math::ntt::cyclic::Transform;
-use ctru_math::reduce::{ReduceSum, Reducer};
+use research_arithmetic::ntt::cyclic::Transform;
+use research_arithmetic::reduce::{ReduceSum, Reducer};
+use research_reductions::FactorWord;
+use research_reductions::cyclic::single::{FACTORS, Layer};
+use research_reductions::table::{Columns, Cyclic, CyclicVisitor, SINGLES, Single, THREADS};
 
 use super::{Factors, Laboratory, Launch, thread_counts};
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! Measures the products of the KEM's rings.
 
-use ctru_gpu_kernels::lab::table::RINGS;
 use ctru_gpu_runtime::Queue;
 use ctru_gpu_runtime::cuda::CudaMemory;
+use research_reductions::table::RINGS;
 
 use super::{Laboratory, Launch};
 use crate::error::Error;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use ctru_gpu_kernels::descriptor::RingKernels;
-use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_math::Ring;
 use ctru_measure::{Record, Statistics, sample};
+use research_paper::table as compared;
 
 use super::cost::{self, Work};
 use super::kernels::Devices;

@@ -119,7 +119,7 @@ mod tests {
     use ctru_gpu_kernels::table;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
     use ctru_kem::engine::{
-        Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Products, Seeds,
+        Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds,
     };
     use ctru_kem::{
         Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet,
@@ -152,18 +152,21 @@ mod tests {
     #[test]
     fn chunks_cost_what_the_scheme_says() {
         // One kernel does a whole operation.
-        check_chunks(Products::Polyphase);
+        check_chunks(true);
         // Separate kernels do the steps of an operation.
-        check_chunks(Products::SameKey);
+        check_chunks(false);
     }
 
-    fn check_chunks(products: Products) {
-        let is_whole = products == Products::Polyphase;
+    fn check_chunks(is_whole: bool) {
         // What the seeds of a chunk are expanded from.
         let expansion = 88;
         let device = CountingDevice::new(EmulatedDevice::new());
-        let options =
-            DeviceOptions { chunk: COUNT, slots: 1, products, ..DeviceOptions::default() };
+        let options = DeviceOptions {
+            chunk: COUNT,
+            slots: 1,
+            as_large: !is_whole,
+            ..DeviceOptions::default()
+        };
         let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
         let mut public = vec![EncapsulationKey::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];

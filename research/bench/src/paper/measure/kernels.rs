@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
-use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_math::Ring;
 use ctru_measure::{KeyUse, Record};
+use research_paper::table as compared;
 
 use super::session::Session;
 use crate::error::Error;
@@ -26,7 +26,7 @@ struct Method {
 
 /// The methods of table 4.
 static METHODS: [Method; 4] = [
-    Method { name: method::NTT, kernels: &table::MULTIPLY_SAMPLED, keys: KeyUse::Each },
+    Method { name: method::NTT, kernels: &compared::MULTIPLY_SAMPLED, keys: KeyUse::Each },
     Method { name: method::POLYPHASE, kernels: &compared::POLYPHASE_SMALL, keys: KeyUse::Each },
     Method {
         name: method::ONE_KEY,

@@ -1,10 +1,10 @@
 //! Runs the measurements in their order.
 
-use ctru_gpu_kernels::lab::compared;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::cuda;
 use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
 use ctru_math::Ring;
+use research_paper::table as compared;
 
 use super::kernels::Devices;
 use super::session::{Options, Part, Session};
