@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::compiler::{self, Compiler};
 use crate::flow::declared;
 use crate::kernels::{How, Kernels};
-use crate::manifest::{Manifest, RECIPES};
+use crate::manifest::{Manifest, RECIPE};
 use crate::own_kernels::OwnKernels;
 use crate::tools::{self, ARCHITECTURES, Tool};
 use crate::{Error, IoContext, Result, parallel, ptx, workspace};
@@ -29,7 +29,7 @@ pub struct Options {
     /// Further architectures to build for, besides sm_80; their PTX goes to target/ptx
     #[arg(long, value_delimiter = ',')]
     arch: Vec<String>,
-    /// Write only unchecked drafts, to target/ptx (draft.ctru.ptx and so on), for ptx-report --ptx
+    /// Write only unchecked drafts, to target/ptx (draft.ctru.ptx), for ptx-report --ptx
     #[arg(long, conflicts_with = "check")]
     draft: bool,
     /// The Cargo.toml of a crate with kernels to build instead; its PTX goes to the folder ptx
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.manifest_path {
         return run_for(&OwnKernels::read(path)?, options);
     }
-    RECIPES.into_iter().try_for_each(|recipe| run_for(recipe, options))?;
+    run_for(&RECIPE, options)?;
     run_for(&OwnKernels::read(&workspace::root().join(MACHINE))?, options)
 }
 
@@ -64,7 +64,8 @@ fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
     let compiler = compiler::find(options.compiler.as_deref(), None)?;
     println!("building with {}, {}", compiler.rustc.display(), compiler.version);
     if options.draft {
-        let draft = ptx::normalise(&kernels.compile(&compiler, kernels.arch(), How::default())?);
+        let draft = kernels.compile(&compiler, kernels.arch(), How::default())?;
+        let draft = kernels.arranged(ptx::normalise(&draft))?;
         let path = save(&format!("draft.{}", kernels.name()), &draft)?;
         println!("{}", path.display());
         return Ok(());
@@ -74,8 +75,8 @@ fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).at("create", folder)?;
     }
-    fs::write(&path, &text).at("write", &path)?;
-    let text = fs::read_to_string(&path).at("read", &path)?;
+    kernels.write(&text)?;
+    let text = kernels.read()?;
     compare(&text, kernels.arch())?;
     let manifest = Manifest::new(&text, &compiler.version, kernels.origin(None)?);
     manifest.write(&kernels.manifest())?;
@@ -91,8 +92,7 @@ fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
 
 fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
     let manifest = Manifest::read(&kernels.manifest())?;
-    let path = kernels.ptx();
-    let committed = fs::read_to_string(&path).at("read", &path)?;
+    let committed = kernels.read()?;
     let differences = manifest.differences(&committed, kernels.origin(Some(&manifest))?);
     if !differences.is_empty() {
         return Err(Error::OutOfDate { differences });
@@ -150,7 +150,7 @@ fn check_other(name: &str, rebuilt: &str, compiler: &Compiler) -> Result<()> {
 
 /// Compiles kernels, checks them, and returns the normalised PTX.
 fn build(kernels: &impl Kernels, compiler: &Compiler, arch: &str, how: How) -> Result<String> {
-    let text = ptx::normalise(&kernels.compile(compiler, arch, how)?);
+    let text = kernels.arranged(ptx::normalise(&kernels.compile(compiler, arch, how)?))?;
     compare(&text, arch)?;
     let Err(error) = inspect(&text, kernels.are_secret()) else { return Ok(text) };
     // A second build carries line numbers, so that the messages can name the lines of Rust.

@@ -22,6 +22,12 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
+    /// The list of the KEM's kernels lacks an entry point.
+    #[error("no family: the list of kernels does not name {kernel}")]
+    NoFamily {
+        /// The entry point.
+        kernel: String,
+    },
     /// A program could not be started.
     #[error("cannot start {program}")]
     Start {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::compiler::Compiler;
 use crate::manifest::{self, Manifest, Origin, Recipe};
-use crate::{Error, IoContext, Result, isolated, process, workspace};
+use crate::{Error, IoContext, Result, families, isolated, process, workspace};
 
-/// Kernels that are compiled to one file of PTX.
+/// Kernels that are compiled to one text of PTX.
 pub(crate) trait Kernels {
-    /// Returns the path of the committed PTX.
+    /// Returns the path of the committed PTX: a file, or a folder of several files.
     fn ptx(&self) -> PathBuf;
     /// Returns the path of the manifest.
     fn manifest(&self) -> PathBuf;
@@ -23,19 +23,52 @@ pub(crate) trait Kernels {
     /// to compare it with, or `None` if the kernels have just been compiled.
     fn origin(&self, committed: Option<&Manifest>) -> Result<Origin>;
 
-    /// Returns the name of the file of PTX.
+    /// Returns the name of the text, for messages and for files that are not committed.
     fn name(&self) -> String {
         self.ptx().file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Reads the committed PTX.
+    fn read(&self) -> Result<String> {
+        let path = self.ptx();
+        fs::read_to_string(&path).at("read", &path)
+    }
+
+    /// Writes the committed PTX.
+    fn write(&self, text: &str) -> Result<()> {
+        let path = self.ptx();
+        fs::write(&path, text).at("write", &path)
+    }
+
+    /// Returns the text with its kernels in the order in which they are committed.
+    fn arranged(&self, text: String) -> Result<String> {
+        Ok(text)
     }
 }
 
 impl Kernels for Recipe {
     fn ptx(&self) -> PathBuf {
-        manifest::ptx_path(&workspace::root(), self)
+        manifest::folder(&workspace::root())
     }
 
     fn manifest(&self) -> PathBuf {
-        manifest::path(&workspace::root(), self)
+        manifest::path(&workspace::root())
+    }
+
+    fn name(&self) -> String {
+        "ctru.ptx".into()
+    }
+
+    fn read(&self) -> Result<String> {
+        families::read(&self.ptx())
+    }
+
+    fn write(&self, text: &str) -> Result<()> {
+        families::write(&workspace::root(), &self.ptx(), text)
+    }
+
+    fn arranged(&self, text: String) -> Result<String> {
+        families::arranged(&workspace::root(), &text)
     }
 
     fn arch(&self) -> &str {
@@ -51,7 +84,7 @@ impl Kernels for Recipe {
             folder: &workspace::root().join("kernels-rs"),
             name: "ctru-kernels-rs",
             library: "ctru_kernels_rs",
-            features: self.features,
+            features: "",
             target: &workspace::target().join("ptx"),
         };
         let flags: Vec<_> = self.flags.iter().map(|&flag| flag.to_owned()).collect();

@@ -4,6 +4,7 @@ pub mod build_ptx;
 pub mod compiler;
 mod error;
 pub mod exhaust;
+pub mod families;
 pub mod flow;
 pub mod gpu_bundle;
 mod isolated;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::compiler::Version;
 use crate::{Error, IoContext, Result, ptx, sources};
 
-/// The folder of the PTX and its manifests, below the root of the workspace.
+/// The folder of the PTX and its manifest, below the root of the workspace.
 const FOLDER: &str = "crates/ctru-gpu-kernels/ptx";
 
 /// The target of the compiler.
@@ -17,19 +17,19 @@ pub const TARGET: &str = "nvptx64-nvidia-cuda";
 /// The oldest architecture that has all instructions of the machine.
 pub const ARCH: &str = "sm_80";
 
-/// Returns the path of a recipe's PTX in the workspace at `root`.
+/// Returns the folder of the KEM's PTX in the workspace at `root`.
 #[must_use]
-pub fn ptx_path(root: &Path, recipe: &Recipe) -> PathBuf {
-    root.join(FOLDER).join(recipe.ptx)
+pub fn folder(root: &Path) -> PathBuf {
+    root.join(FOLDER)
 }
 
-/// Returns the path of a recipe's manifest in the workspace at `root`.
+/// Returns the path of its manifest in the workspace at `root`.
 #[must_use]
-pub fn path(root: &Path, recipe: &Recipe) -> PathBuf {
-    root.join(FOLDER).join(recipe.manifest)
+pub fn path(root: &Path) -> PathBuf {
+    root.join(FOLDER).join("manifest.json")
 }
 
-/// The description of a committed PTX file. `ctru_gpu_kernels::ptx` reads that of `ctru.ptx`, too.
+/// The description of committed PTX. `ctru_gpu_kernels::ptx` reads that of the KEM, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of the compiler.
@@ -129,15 +129,9 @@ impl Manifest {
     }
 }
 
-/// The instructions to build a file of committed PTX.
+/// The instructions to build the committed PTX of the KEM.
 #[derive(Copy, Clone, Debug)]
 pub struct Recipe {
-    /// The name of the file.
-    pub ptx: &'static str,
-    /// The name of its manifest.
-    pub manifest: &'static str,
-    /// The features of the device crate.
-    pub features: &'static str,
     /// The target of the compiler.
     pub target: &'static str,
     /// The architecture.
@@ -160,9 +154,6 @@ impl Recipe {
 
 /// The recipe of the KEM's PTX, which runs on Ampere and all later architectures.
 pub const RECIPE: Recipe = Recipe {
-    ptx: "ctru.ptx",
-    manifest: "manifest.json",
-    features: "",
     target: TARGET,
     arch: ARCH,
     flags: &[
@@ -175,20 +166,3 @@ pub const RECIPE: Recipe = Recipe {
         "-Cllvm-args=-unroll-threshold=1000",
     ],
 };
-
-/// The recipe of the kernels that are compared with the engine's. It has the same target and flags.
-pub const COMPARED: Recipe =
-    Recipe { ptx: "compared.ptx", manifest: "compared.json", features: "compared", ..RECIPE };
-
-/// The recipe of the reduction laboratory's PTX. Its kernels are larger, so unrolling the loops
-/// over their arrays needs a higher threshold.
-pub const LABORATORY: Recipe = Recipe {
-    ptx: "lab.ptx",
-    manifest: "lab.json",
-    features: "lab",
-    flags: &["--emit=asm", "-Clinker=true", "-Cllvm-args=-unroll-threshold=5000"],
-    ..RECIPE
-};
-
-/// The recipes of all PTX files.
-pub const RECIPES: [&Recipe; 3] = [&RECIPE, &COMPARED, &LABORATORY];

@@ -4,17 +4,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::flow::{declared, ptx};
-use crate::manifest::{self, RECIPES};
 use crate::plant::{self, Plan};
-use crate::{IoContext, Result, workspace};
+use crate::{IoContext, Result, families};
 
 /// Follows secrets through the kernels' PTX, and fails if the time or an address depends on one
 ///
 /// The content of every array that a kernel takes is secret. The command fails if an address, a
 /// branch, a guard of an access, a lane of a shuffle, a barrier or a division depends on a secret,
-/// or if it does not know an instruction. There are two exceptions for kernels of the reduction
-/// laboratory: kernels that measure divisions may divide, and the array with the number of a layer
-/// is public.
+/// or if it does not know an instruction. There are two exceptions: kernels whose name says that they
+/// measure a runtime_division may divide, and an array with the name `layer` is public.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Check these files of PTX instead of the committed ones
@@ -34,9 +32,8 @@ pub struct Options {
 /// [`Error::Leaks`](crate::Error::Leaks) with all findings, or the reason why a text could not be
 /// read.
 pub fn run(options: &Options) -> Result<()> {
-    let root = workspace::root();
-    let committed = || RECIPES.map(|recipe| manifest::ptx_path(&root, recipe)).to_vec();
-    let files = if options.files.is_empty() { committed() } else { options.files.clone() };
+    let committed = || Ok(vec![families::saved()?]);
+    let files = if options.files.is_empty() { committed()? } else { options.files.clone() };
     files.iter().try_for_each(|path| {
         let text = fs::read_to_string(path).at("read", path)?;
         println!("{}: {}", path.display(), declared::check_ptx(&text, &options.kernel)?);

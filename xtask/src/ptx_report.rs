@@ -9,12 +9,11 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::flow::{declared, sass};
-use crate::manifest::{LABORATORY, RECIPE};
 use crate::plant::{self, Plan};
 use crate::sass::{Resources, instructions, resources};
 use crate::tools::{ARCHITECTURES, MachineCode, Tool, machine_code};
 use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
-use crate::{Error, IoContext, Result, manifest, parallel, process, ptx, workspace};
+use crate::{Error, IoContext, Result, families, parallel, process, ptx, workspace};
 
 /// The architecture for which kernels with planted leaks are assembled.
 const PLANTED: &str = "sm_90";
@@ -53,9 +52,6 @@ pub struct Options {
     /// Report only kernels whose name contains this text
     #[arg(long, default_value = "")]
     kernel: String,
-    /// Report the kernels of the reduction laboratory instead of the KEM's
-    #[arg(long)]
-    lab: bool,
     /// Report the kernels of this PTX instead of the committed one
     #[arg(long, value_name = "FILE")]
     ptx: Option<PathBuf>,
@@ -104,9 +100,7 @@ pub struct Block {
 /// Runs the job.
 pub fn run(options: &Options) -> Result<()> {
     let (ptxas, nvdisasm) = (Tool::PTXAS.find()?, Tool::NVDISASM.find()?);
-    let recipe = if options.lab { &LABORATORY } else { &RECIPE };
-    let path =
-        options.ptx.clone().unwrap_or_else(|| manifest::ptx_path(&workspace::root(), recipe));
+    let path = options.ptx.clone().map_or_else(families::saved, Ok)?;
     // Only the table and the file show the shapes of blocks.
     let is_shown = !options.summary || options.json.is_some();
     let blocks = if is_shown { blocks()? } else { BTreeMap::new() };
@@ -179,16 +173,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn blocks() -> Result<BTreeMap<String, Block>> {
     let mut example = process::cargo();
     example.current_dir(workspace::root());
-    example.args([
-        "run",
-        "--quiet",
-        "--package",
-        "ctru-gpu-kernels",
-        "--features",
-        "lab",
-        "--example",
-        "kernels",
-    ]);
+    example.args(["run", "--quiet", "--package", "ctru-gpu-kernels", "--example", "kernels"]);
     serde_json::from_str(&process::text(&mut example)?)
         .map_err(|source| Error::Json { what: "what the example kernels prints".into(), source })
 }

@@ -35,7 +35,6 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "crates/ctru-gpu-kernels/Cargo.toml",
             "crates/ctru-gpu-kernels/src/descriptor.rs",
             "crates/ctru-gpu-kernels/src/kernels",
-            "crates/ctru-gpu-kernels/src/lab",
             "crates/ctru-gpu-kernels/src/table.rs",
         ],
     ),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
+use xtask::families;
 use xtask::manifest::{self, Manifest, RECIPE, Recipe};
 use xtask::ptx::faults;
 use xtask::workspace;
@@ -17,7 +18,7 @@ fn copy() -> TempDir {
     {
         copy_tree(&root.join(package), &copy.path().join(package));
     }
-    let path = manifest::path(copy.path(), &RECIPE);
+    let path = manifest::path(copy.path());
     let committed = Manifest::read(&path).unwrap();
     let origin = RECIPE.origin(copy.path()).unwrap();
     Manifest::new(&ptx(copy.path()), &committed.compiler(), origin).write(&path).unwrap();
@@ -37,11 +38,11 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 fn ptx(root: &Path) -> String {
-    fs::read_to_string(manifest::ptx_path(root, &RECIPE)).unwrap()
+    families::read(&manifest::folder(root)).unwrap()
 }
 
 fn differences(root: &Path, recipe: &Recipe) -> Vec<String> {
-    let manifest = Manifest::read(&manifest::path(root, &RECIPE)).unwrap();
+    let manifest = Manifest::read(&manifest::path(root)).unwrap();
     manifest.differences(&ptx(root), recipe.origin(root).unwrap())
 }
 
@@ -62,10 +63,10 @@ fn the_committed_ptx_has_no_faults() {
 #[test]
 fn finds_changed_sources() {
     for (file, package) in [
-        ("crates/ctru-math/src/ntt/butterfly.rs", "ctru-math"),
-        ("crates/ctru-gpu-kernels/src/kernels/product/ntt.rs", "ctru-gpu-kernels"),
+        ("crates/ctru-math/src/kernel/modular.rs", "ctru-math"),
+        ("crates/ctru-gpu-kernels/src/kernels/product/rows.rs", "ctru-gpu-kernels"),
         ("crates/ctru-simt/src/gpu/mod.rs", "ctru-simt"),
-        ("kernels-rs/src/lab.rs", "kernels-rs"),
+        ("kernels-rs/src/lib.rs", "kernels-rs"),
         ("kernels-rs/Cargo.lock", "kernels-rs"),
     ] {
         assert_eq!(
@@ -82,7 +83,7 @@ fn the_emulator_does_not_go_in() {
 
 #[test]
 fn finds_changed_ptx() {
-    let found = differences_after("crates/ctru-gpu-kernels/ptx/ctru.ptx", "\n");
+    let found = differences_after("crates/ctru-gpu-kernels/ptx/scheme.ptx", "\n");
     assert_eq!(found, ["the PTX is not the one that was built"]);
 }
 
@@ -96,7 +97,7 @@ fn finds_changed_flags() {
 #[test]
 fn finds_an_edited_manifest() {
     let copy = copy();
-    let path = manifest::path(copy.path(), &RECIPE);
+    let path = manifest::path(copy.path());
     let mut manifest = Manifest::read(&path).unwrap();
     manifest.kernels.pop();
     manifest.write(&path).unwrap();

@@ -1,13 +1,15 @@
 //! The reduction laboratory: GPU kernels for measurements, none of which handles secrets.
 //!
 //! [`chain`] and [`cyclic`] do the same computation with each method of
-//! [`research_arithmetic::reduce`]. [`table`] lists these kernels.
+//! [`research_arithmetic::reduce`]. [`table`] lists these kernels. [`every_input`] tries the methods
+//! on all their inputs.
 #![no_std]
 
 pub mod chain;
 pub mod cyclic;
 #[cfg(feature = "entry-points")]
 mod entry_points;
+pub mod every_input;
 pub mod table;
 
 use ctru_simt::ptx::Module;

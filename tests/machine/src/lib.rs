@@ -1,11 +1,10 @@
-//! Kernels for tests alone: they use most methods of [`Simt`], and try reducers on every input.
+//! Kernels for tests alone: they use most methods of [`Simt`].
 //! Their tests run on the emulator and on a GPU.
 //!
 //! `cargo xtask build-ptx` compiles this crate to `ptx/ctru_machine.ptx`.
 #![no_std]
 
 pub mod faults;
-pub mod reducers;
 
 use ctru_simt::descriptor::{Batch, Extent, Rows, Shape};
 use ctru_simt::ptx::Module;

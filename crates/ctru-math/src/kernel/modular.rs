@@ -49,7 +49,7 @@ pub fn centre(a: impl Into<i32>, modulus: u32) -> i32 {
 ///
 /// Source: P. Barrett, "Implementing the Rivest Shamir and Adleman public key encryption algorithm
 /// on a standard digital signal processor", CRYPTO 1986.
-#[derive(Debug)]
+#[derive(Copy, Clone, Debug, Default)]
 pub struct Modulo<R>(PhantomData<R>);
 
 impl<R: Ring> Modulo<R> {

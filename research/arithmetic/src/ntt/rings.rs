@@ -2,7 +2,8 @@
 
 use super::NttRing;
 use super::roots::Roots;
-use crate::reduce::{Barrett, Montgomery, PseudoMersenne, ReduceSum, Reducer, Shoup};
+use crate::reduce::{Montgomery, PseudoMersenne, ReduceSum, Reducer, Shoup};
+use ctru_math::kernel::modular::Modulo;
 use ctru_math::{R653, R761, R1277};
 
 /// The paper's arithmetic: products are reduced by folding, because `q'` is pseudo-Mersenne.
@@ -75,13 +76,13 @@ macro_rules! ntt_ring {
             }),
         })
     };
-    ($ring:ty, $arithmetic:ty { q: $q:literal, butterfly: $butterfly:ty, reducer: $reducer:ty,
+    ($ring:ty, $arithmetic:ty { butterfly: $butterfly:ty, reducer: $reducer:ty,
         radix2_layers: $layers:literal, radix3: $radix3:tt, leaf_degree: $degree:literal $(,)?
     }) => {
         impl NttRing<$arithmetic> for $ring {
             type Butterfly = $butterfly;
             type Reducer = $reducer;
-            type CoefficientReducer = Barrett<$q>;
+            type CoefficientReducer = Modulo<Self>;
             type NttCoeffs = [i32; ($radix3 << $layers) * $degree];
             type Leaf = [i32; $degree];
             const NTT_LEN: usize = ($radix3 << $layers) * $degree;
@@ -120,20 +121,20 @@ macro_rules! ntt_ring {
 /// Implements [`NttRing`] for both arithmetics of each ring.
 macro_rules! ntt_rings {
     ($($ring:ty {
-        q: $q:literal, a: $a:literal, b: $b:literal,
+        a: $a:literal, b: $b:literal,
         radix2_layers: $layers:literal, radix3: $radix3:tt, leaf_degree: $degree:literal
     })*) => {$(
-        ntt_ring! { $ring, Folding { q: $q,
+        ntt_ring! { $ring, Folding {
             butterfly: PseudoMersenne<$a, $b>, reducer: PseudoMersenne<$a, $b>,
             radix2_layers: $layers, radix3: $radix3, leaf_degree: $degree } }
-        ntt_ring! { $ring, Multiplying { q: $q, butterfly: Shoup<{ (1 << $a) - (1 << $b) + 1 }>,
+        ntt_ring! { $ring, Multiplying { butterfly: Shoup<{ (1 << $a) - (1 << $b) + 1 }>,
             reducer: Montgomery<{ (1 << $a) - (1 << $b) + 1 }>,
             radix2_layers: $layers, radix3: $radix3, leaf_degree: $degree } }
     )*};
 }
 
 ntt_rings! {
-    R653 { q: 4621, a: 24, b: 6, radix2_layers: 6, radix3: 3, leaf_degree: 7 }
-    R761 { q: 4591, a: 25, b: 12, radix2_layers: 9, radix3: 1, leaf_degree: 3 }
-    R1277 { q: 7879, a: 25, b: 12, radix2_layers: 9, radix3: 1, leaf_degree: 5 }
+    R653 { a: 24, b: 6, radix2_layers: 6, radix3: 3, leaf_degree: 7 }
+    R761 { a: 25, b: 12, radix2_layers: 9, radix3: 1, leaf_degree: 3 }
+    R1277 { a: 25, b: 12, radix2_layers: 9, radix3: 1, leaf_degree: 5 }
 }

@@ -1,6 +1,8 @@
 //! Barrett's reduction: the quotient is estimated by a product with the reciprocal of the modulus.
 
 use super::{ReduceSum, Reducer};
+use ctru_math::Ring;
+use ctru_math::kernel::modular::Modulo;
 use ctru_math::kernel::narrow::{narrow, narrowed};
 
 /// Barrett reduction modulo an odd `M`, `3 <= M < 2^30`.
@@ -75,5 +77,40 @@ impl<const M: u32> ReduceSum for Barrett<M> {
         let quotient = (narrowed(sum >> (Self::BITS - 1)) * Self::MU + Self::ROUNDING) >> 31;
         // The remainder fits in 32 bits, so its low 32 bits are all that is needed.
         narrow(sum).wrapping_sub(narrow(quotient).wrapping_mul(Self::MODULUS as i32))
+    }
+}
+
+/// The arithmetic modulo `q` of the KEM's kernels, which is Barrett's.
+impl<R: Ring> Reducer for Modulo<R> {
+    const MODULUS: u32 = R::Q;
+    const INPUT_BOUND: i32 = i32::MAX;
+    const OUTPUT_BOUND: i32 = Self::BOUND;
+
+    type Residue = i32;
+    type Factor = i32;
+
+    #[inline(always)]
+    fn factor(w: i32) -> i32 {
+        w
+    }
+
+    #[inline(always)]
+    fn mul(a: i32, w: i32) -> i32 {
+        Self::mul(a, w)
+    }
+
+    #[inline(always)]
+    fn normalise(a: i32) -> i32 {
+        Self::normalise(a)
+    }
+
+    #[inline(always)]
+    fn canonical(a: i32) -> u32 {
+        Self::canonical(a)
+    }
+
+    #[inline(always)]
+    fn centred(a: i32) -> i32 {
+        Self::centred(a)
     }
 }

@@ -66,10 +66,6 @@ fn all_pairs<M: Reducer>(extent: Extent) -> u64 {
 }
 
 exhaust! {
-    // Coefficients of the scheme's rings, in inversions and after products.
-    barrett_653: by_two_factors::<Barrett<4621>>,
-    barrett_761: by_two_factors::<Barrett<4591>>,
-    barrett_1277: by_two_factors::<Barrett<7879>>,
     // Products of rings by the paper's transform.
     pseudo_mersenne_653: by_two_factors::<PseudoMersenne<24, 6>>,
     pseudo_mersenne_761_and_1277: by_two_factors::<PseudoMersenne<25, 12>>,
@@ -90,9 +86,6 @@ exhaust! {
     unsigned_shoup: by_two_factors::<UnsignedShoup<469_762_049>>,
     unsigned_montgomery: by_two_factors::<UnsignedMontgomery<469_762_049>>,
     // All pairs below the moduli of the scheme.
-    barrett_pairs_4591: all_pairs::<Barrett<4591>>,
-    barrett_pairs_4621: all_pairs::<Barrett<4621>>,
-    barrett_pairs_7879: all_pairs::<Barrett<7879>>,
     montgomery_pairs_4591: all_pairs::<Montgomery<4591>>,
     montgomery_pairs_4621: all_pairs::<Montgomery<4621>>,
     montgomery_pairs_7879: all_pairs::<Montgomery<7879>>,

@@ -1,5 +1,4 @@
-//! Tests the methods of the machine, and the reducers, on the emulator or, with the feature `cuda`,
-//! on GPU 0.
+//! Tests the methods of the machine on the emulator or, with the feature `cuda`, on GPU 0.
 
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
@@ -9,7 +8,6 @@ mod atomics;
 mod faults;
 mod launches;
 mod memory;
-mod reducers;
 mod warps;
 
 use ctru_gpu_runtime::{Buffer, Device, HostMemory, Plain, Queue};

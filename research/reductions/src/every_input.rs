@@ -1,20 +1,22 @@
-//! Kernels that try the reducers of [`ctru_math::reduce`] on every input, as a GPU runs them.
+//! Kernels that try the reducers of [`research_arithmetic::reduce`] on every input, as a GPU runs them.
 //!
-//! `cargo xtask exhaust` tries these methods and moduli on the CPU.
+//! The tests `exhaust` of `research-arithmetic` try these methods and moduli on the CPU.
 
-use ctru_math::reduce::{
+use ctru_math::kernel::modular::Modulo;
+use ctru_math::{R653, R761, R1277};
+use ctru_simt::descriptor::Rows::{Of, One};
+use ctru_simt::descriptor::{Batch, Extent, Kernel, Shape};
+use ctru_simt::simt::{Simt, Update, Word};
+use research_arithmetic::reduce::{
     Barrett, ConstantDivision, Float, Mersenne, Montgomery, Packed, Plantard, Proth,
     PseudoMersenne, Reducer, Residue, RoundingShoup, RuntimeDivision, Shoup, UnsignedDivision,
     UnsignedMontgomery, UnsignedShoup,
 };
-use ctru_simt::descriptor::Rows::{Of, One};
-use ctru_simt::descriptor::{Batch, Extent, Kernel, Shape};
-use ctru_simt::simt::{Simt, Update, Word};
 
-use crate::{MODULE, THREADS, thread_in_launch};
+use crate::{FactorWord, MODULE};
 
-/// A factor in the form of the method `M`, as an element of an array.
-pub type FactorWord<M> = <<M as Reducer>::Factor as Packed>::Word;
+/// Number of threads per block.
+pub const THREADS: u32 = 128;
 
 /// The inputs and the factors of a check.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub fn check<S: Simt, M: Reducer>(
         wrong += u64::from(!is_within || (result - expected) % modulus != 0);
     };
     let least = |bound: i32| if M::IS_SIGNED { -i64::from(bound) } else { 0 };
-    let thread = thread_in_launch(s);
+    let thread = s.block() * s.threads() + s.thread();
     let mut input = i64::from(first) + i64::from(thread);
     while thread < batch.operations() && input <= last.into() {
         let (a, expected) = (M::Residue::new(input as i32), input + i64::from(planted));
@@ -124,9 +126,9 @@ macro_rules! checks {
 }
 checks! {
     // Coefficients of the scheme's rings, in inversions and after products.
-    EveryInput BARRETT_653 "barrett_653" Barrett<4621>;
-    EveryInput BARRETT_761 "barrett_761" Barrett<4591>;
-    EveryInput BARRETT_1277 "barrett_1277" Barrett<7879>;
+    EveryInput MODULO_653 "modulo_653" Modulo<R653>;
+    EveryInput MODULO_761 "modulo_761" Modulo<R761>;
+    EveryInput MODULO_1277 "modulo_1277" Modulo<R1277>;
     // The methods of the products by the paper's transform.
     EveryInput PSEUDO_MERSENNE_653 "pseudo_mersenne_653" PseudoMersenne<24, 6>;
     EveryInput PSEUDO_MERSENNE_761 "pseudo_mersenne_761_and_1277" PseudoMersenne<25, 12>;
@@ -147,9 +149,9 @@ checks! {
     EveryInput UNSIGNED_SHOUP "unsigned_shoup" UnsignedShoup<469_762_049>;
     EveryInput UNSIGNED_MONTGOMERY "unsigned_montgomery" UnsignedMontgomery<469_762_049>;
     // All pairs modulo the moduli of the scheme.
-    EveryFactor BARRETT_4591 "barrett_pairs_4591" Barrett<4591>;
-    EveryFactor BARRETT_4621 "barrett_pairs_4621" Barrett<4621>;
-    EveryFactor BARRETT_7879 "barrett_pairs_7879" Barrett<7879>;
+    EveryFactor MODULO_4591 "modulo_pairs_4591" Modulo<R761>;
+    EveryFactor MODULO_4621 "modulo_pairs_4621" Modulo<R653>;
+    EveryFactor MODULO_7879 "modulo_pairs_7879" Modulo<R1277>;
     EveryFactor MONTGOMERY_4591 "montgomery_pairs_4591" Montgomery<4591>;
     EveryFactor MONTGOMERY_4621 "montgomery_pairs_4621" Montgomery<4621>;
     EveryFactor MONTGOMERY_7879 "montgomery_pairs_7879" Montgomery<7879>;

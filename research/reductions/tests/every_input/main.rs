@@ -1,15 +1,53 @@
 //! Tries the reducers on every input on a GPU, and on a few thousand of them on the emulator.
 
+// A failure in a helper is a failed test.
+#![allow(clippy::unwrap_used)]
+
 use std::ops::RangeInclusive;
 
-use ctru_gpu_runtime::Queue;
-use ctru_machine::THREADS;
-use ctru_machine::reducers::{self, FactorWord, Pairs, Visitor};
-use ctru_math::reduce::{Packed, Reducer};
+use ctru_gpu_runtime::{Buffer, Device, HostMemory, Plain, Queue};
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::simt::Word;
+use research_arithmetic::reduce::{Packed, Reducer};
+use research_reductions::FactorWord;
+use research_reductions::every_input::{self, Pairs, THREADS, Visitor};
 
-use crate::{Q, download, queue, upload};
+#[cfg(not(feature = "cuda"))]
+type Q = ctru_gpu_runtime::emulated::EmulatedQueue;
+#[cfg(feature = "cuda")]
+type Q = ctru_gpu_runtime::cuda::CudaQueue;
+
+/// An array of the device.
+type Array<T> = Buffer<T, <Q as Queue>::Memory>;
+
+/// Returns a queue of the device.
+///
+/// # Panics
+/// If there is no GPU, with the feature `cuda`.
+fn queue() -> Q {
+    #[cfg(not(feature = "cuda"))]
+    let device = ctru_gpu_runtime::emulated::EmulatedDevice::new();
+    #[cfg(feature = "cuda")]
+    let device = ctru_gpu_runtime::cuda::CudaDevice::open(0, &research_reductions::MODULE).unwrap();
+    device.queue().unwrap()
+}
+
+/// Copies numbers to the device.
+fn upload<T: Plain>(queue: &Q, content: &[T]) -> Array<T> {
+    let mut pinned = queue.pinned(content.len()).unwrap();
+    pinned.write().unwrap().copy_from_slice(content);
+    let array = queue.allocate(content.len()).unwrap();
+    queue.upload(&pinned, 0..content.len(), &array, 0).unwrap();
+    queue.synchronise().unwrap();
+    array
+}
+
+/// Copies numbers from the device.
+fn download<T: Plain>(queue: &Q, array: &Array<T>) -> Vec<T> {
+    let mut pinned = queue.pinned(array.len()).unwrap();
+    queue.download(array, 0..array.len(), &mut pinned, 0).unwrap();
+    pinned.read().unwrap().to_vec()
+}
 
 /// What a check tries, and what is wrong with it.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -118,12 +156,12 @@ impl Visitor for Check {
 
 #[test]
 fn every_input_of_every_method() {
-    reducers::visit(&mut Check { queue: queue(), kind: Kind::True });
+    every_input::visit(&mut Check { queue: queue(), kind: Kind::True });
 }
 
 #[test]
 fn planted_faults_are_found() {
     for kind in [Kind::NextInput, Kind::NoRoom] {
-        reducers::visit(&mut Check { queue: queue(), kind });
+        every_input::visit(&mut Check { queue: queue(), kind });
     }
 }
