@@ -8,7 +8,7 @@ use crate::{Error, Result, process, workspace};
 /// minutes on one core.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Run only the checks whose names contain this text, such as `reducers` or `e8`
+    /// Run only the checks whose names contain this text, such as `modular` or `e8`
     #[arg(value_name = "TEXT")]
     only: Option<String>,
     /// Number of checks that run at the same time
