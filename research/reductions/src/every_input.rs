@@ -118,6 +118,9 @@ macro_rules! checks {
             )*
         }
 
+        /// All kernels.
+        pub static ALL: &[&Kernel] = &[$(&$name),*];
+
         /// Visits all kernels.
         pub fn visit(visitor: &mut impl Visitor) {
             $(visitor.visit::<$method>(&$name, Pairs::$pairs);)*
