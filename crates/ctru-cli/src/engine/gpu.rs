@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::ParameterSet;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, Products, RuntimeError};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, RuntimeError};
 use ctru_measure::{HostMemory, KeyUse, Operation, ResidentWorkload, Statistics};
 
 use super::factory::EngineFactory;
@@ -39,30 +39,6 @@ pub(crate) struct GpuArgs {
     /// Measure for a few seconds first, and choose chunk and slots by the results
     #[arg(long, conflicts_with_all = ["chunk", "slots"])]
     calibrate: bool,
-    /// How the GPU multiplies polynomials
-    #[arg(long, value_enum, default_value_t = ProductsArg::Polyphase)]
-    products: ProductsArg,
-}
-
-/// The kernels that multiply polynomials.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ProductsArg {
-    /// Incomplete NTT on CUDA cores
-    Ntt,
-    /// Matrix products on tensor cores; large chunks with one key multiply by its matrix
-    Polyphase,
-    /// The same, with the key's matrix in small chunks too
-    SameKey,
-}
-
-impl From<ProductsArg> for Products {
-    fn from(argument: ProductsArg) -> Self {
-        match argument {
-            ProductsArg::Ntt => Self::Ntt,
-            ProductsArg::Polyphase => Self::Polyphase,
-            ProductsArg::SameKey => Self::SameKey,
-        }
-    }
 }
 
 /// The chosen GPUs, and the options of engines on them.
@@ -87,7 +63,6 @@ impl GpuArgs {
             slots: self.slots,
             memory_limit: self.memory << 20,
             itoh_tsujii_max_chunk: self.itoh_tsujii_max_chunk,
-            products: self.products.into(),
             ..DeviceOptions::default()
         };
         let devices = cuda::devices()?;
