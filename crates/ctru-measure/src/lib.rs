@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "chart")]
+pub mod chart;
 mod record;
 #[cfg(feature = "gpu")]
 mod resident;
