@@ -27,7 +27,7 @@ pub fn radix2_unit<T: Residue>(x: T, y: T) -> (T, T) {
 
 /// Undoes [`radix2`] and multiplies by 2; `z` is the inverse twiddle.
 ///
-/// Output: up to `|x| + |y|` and `OUT`.
+/// Output: the first up to `|x| + |y|`, the second up to `OUT`.
 #[must_use]
 #[inline(always)]
 pub fn radix2_inverse<M: Reducer>(
@@ -79,7 +79,7 @@ pub fn radix3_unit_inverse<M: Reducer>(x: [M::Residue; 3], omega: M::Factor) -> 
 /// Undoes [`radix3`] and multiplies by 3; `z` holds the inverse factors, `omega` is the same as in
 /// [`radix3`].
 ///
-/// Output: up to `3x`, `OUT` and `OUT` for inputs up to `x`.
+/// Output for inputs up to `x`: the first up to `3x`, the others up to `OUT`.
 #[must_use]
 #[inline(always)]
 pub fn radix3_inverse<M: Reducer>(

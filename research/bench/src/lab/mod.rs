@@ -48,7 +48,7 @@ pub(crate) struct Reductions {
     launches: Option<u32>,
 }
 
-/// A device.
+/// The device that is measured.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 enum Engine {
     /// The cores of this machine
