@@ -87,6 +87,9 @@ pub(crate) enum Error {
     /// A file of records has none.
     #[error("{file}: no records")]
     NoRecords { file: String },
+    /// A file of measurements has nothing that the figures show.
+    #[error("{file}: no rates of key generation, encapsulation or decapsulation")]
+    NoRates { file: String },
     /// The operating system provided no randomness.
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),

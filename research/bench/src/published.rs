@@ -1,5 +1,5 @@
-//! `ctru-research published`: collects the measurements that `ctru report` and the page in `web/` draw
-//! beside those of the reader.
+//! `ctru-research published`: collects the measurements that readers can give to `ctru report` beside
+//! their own.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,15 +12,15 @@ use crate::records::{Records, kind, method};
 use crate::references;
 use crate::sources::{self, TensorProducts};
 
-/// Write the measurements that `ctru report` and the page in `web/` show: those of this project,
-/// from a folder of records, and known results of others
+/// Write the published measurements as one file for `ctru report`: those of this project, from a
+/// folder of records, and known results of others
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folder of the records
     #[arg(long, value_name = "FOLDER", default_value = "research/records")]
     records: PathBuf,
     /// File to write
-    #[arg(long, value_name = "FILE", default_value = "crates/ctru-cli/src/report/published.jsonl")]
+    #[arg(long, value_name = "FILE", default_value = "research/tables/published.jsonl")]
     out: PathBuf,
 }
 

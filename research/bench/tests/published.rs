@@ -24,7 +24,7 @@ fn published_measurements_are_up_to_date() {
     let out = folder.path().join("new");
     let output = published(&root().join("research/records"), &out);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let committed = root().join("crates/ctru-cli/src/report/published.jsonl");
+    let committed = root().join("research/tables/published.jsonl");
     assert!(fs::read(out).unwrap() == fs::read(committed).unwrap());
 }
 

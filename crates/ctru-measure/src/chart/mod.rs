@@ -28,3 +28,4 @@ mod span;
 
 pub use self::description::{Axis, Bar, Chart, Colour, Line, Scale};
 pub use self::draw::svg;
+pub use self::number::number;

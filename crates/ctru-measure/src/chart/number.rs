@@ -1,7 +1,8 @@
 //! Numbers as charts write them.
 
 /// Writes a number with at most four digits, and with a suffix from ten thousand on.
-pub(super) fn number(value: f64) -> String {
+#[must_use]
+pub fn number(value: f64) -> String {
     let (scaled, suffix) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
         size if size >= 1e6 => (value / 1e6, "M"),
