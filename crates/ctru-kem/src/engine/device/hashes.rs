@@ -18,10 +18,10 @@ const WARPS_DECAPSULATE: usize = for_tests(2, 255);
 /// The largest batch in which two threads hold each state.
 const PAIRS: usize = for_tests(3, 32768);
 
-/// Returns whether one kernel expands and uses the seeds of a batch of `whole` encapsulations. It
-/// reads the encoded keys while another kernel decodes them. Two threads hold each state.
-pub(super) fn derive_from_encoded_keys(whole: usize) -> bool {
-    (WARPS_ENCAPSULATE + 1..=PAIRS).contains(&whole)
+/// Returns whether one kernel expands and uses the seeds of `batch_len` encapsulations. It reads
+/// the encoded keys while another kernel decodes them. Two threads hold each state.
+pub(super) fn derive_from_encoded_keys(batch_len: usize) -> bool {
+    (WARPS_ENCAPSULATE + 1..=PAIRS).contains(&batch_len)
 }
 
 /// Returns a limit. Tests of this module have a smaller one, because the emulator takes long for
@@ -67,9 +67,9 @@ pub(super) static REJECTION_SECRET: BySize = BySize {
 };
 
 impl BySize {
-    /// Returns the kernels for a batch of `whole` operations.
-    pub(super) fn of(&self, whole: usize) -> &'static RingKernels {
-        let serves = |(most, _): &&(usize, _)| whole <= *most;
+    /// Returns the kernels for a batch of `batch_len` operations.
+    pub(super) fn of(&self, batch_len: usize) -> &'static RingKernels {
+        let serves = |(most, _): &&(usize, _)| batch_len <= *most;
         self.smaller.iter().find(serves).map_or(self.others, |(_, kernels)| kernels)
     }
 }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn larger_batches_hash_with_fewer_threads() {
-        for (hash, whole, name) in [
+        for (hash, batch_len, name) in [
             (&DERIVE_KEY_PAIR, 0, "derive_key_pair_middle_653"),
             (&DERIVE_KEY_PAIR, PAIRS, "derive_key_pair_middle_653"),
             (&DERIVE_KEY_PAIR, PAIRS + 1, "derive_key_pair_653"),
@@ -110,7 +110,7 @@ mod tests {
             (&REJECTION_SECRET, PAIRS, "rejection_secret_middle_653"),
             (&REJECTION_SECRET, PAIRS + 1, "rejection_secret_653"),
         ] {
-            assert_eq!(hash.of(whole).of::<R653>().name(), name);
+            assert_eq!(hash.of(batch_len).of::<R653>().name(), name);
         }
     }
 

@@ -22,14 +22,14 @@ use super::set::Set;
 const MOST_ROOTS: usize = 16;
 const LEAST_ROOTS: usize = 2;
 
-/// Returns the approximate number of roots of each chunk in a batch of `whole` operations. The
+/// Returns the approximate number of roots of each chunk in a batch of `batch_len` operations. The
 /// roots of a chunk are inverted in parallel.
 ///
 /// With more roots there are fewer levels, one after the other, for which a small batch waits. The
 /// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. Over both
 /// kinds of key generation with n = 761, these numbers measured best on an H200.
-const fn roots_of(whole: usize) -> usize {
-    match whole {
+const fn roots_of(batch_len: usize) -> usize {
+    match batch_len {
         0..=1024 => MOST_ROOTS,
         1025..=4096 => 8,
         _ => LEAST_ROOTS,
@@ -148,12 +148,12 @@ impl<Q: Queue> Tree<Q> {
         inverses: &'a Buffer<u16, Q::Memory>,
         scratch: &'a Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
-        let (set, whole) = (launches.set, launches.whole);
+        let (set, batch_len) = (launches.set, launches.batch_len);
         let mut run = |kernels: &'static RingKernels, memory: &[&'a Q::Memory], count: usize| {
             launches.add(kernels, memory, Batch::each(count as u32));
         };
         let tree = &self.levels;
-        let sizes: Vec<usize> = level_sizes(count, roots_of(whole)).collect();
+        let sizes: Vec<usize> = level_sizes(count, roots_of(batch_len)).collect();
         let top = sizes.len() - 1;
         let roots =
             if count <= self.inversion.powers_max_chunk { self.roots(queue, set)? } else { None };

@@ -34,7 +34,7 @@ pub(super) struct Issued<'a> {
     /// The check of keys, if there is one, and the number of keys.
     check: Option<(ChunkCheck<'a>, usize)>,
     /// The number of operations of the batch.
-    whole: usize,
+    batch_len: usize,
 }
 
 /// Encoded encapsulation keys of a chunk: one for each operation, or one.
@@ -99,13 +99,13 @@ impl<Q: Queue> Slot<Q> {
         Ok(decoded)
     }
 
-    /// Generates the key pairs `range` of a batch of `whole` operations. `encapsulation_keys` has
-    /// one key for each decapsulation key, or it is empty.
+    /// Generates the key pairs `range` of a batch of `batch_len`. `encapsulation_keys` has one key
+    /// for each decapsulation key, or it is empty.
     pub(super) fn generate(
         &mut self,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
         range: &Range<usize>,
-        whole: usize,
+        batch_len: usize,
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Outcome {
@@ -116,27 +116,27 @@ impl<Q: Queue> Slot<Q> {
         let are_expanded = matches!(seeds, Seeds::Expand(_));
         let keys = &device.buffers.keys;
         let to = target::<_, Q>(is_direct(decapsulation_keys.len()), &mut pinned.keys, keys);
-        let mut launches = device.launches(whole);
+        let mut launches = device.launches(batch_len);
         device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
         launches.issue(&device.queue, &device.turn, range.len())?;
         device.receive_key_pairs(
             range,
-            whole,
+            batch_len,
             &mut pinned.keys,
             encapsulation_keys,
             decapsulation_keys,
         )
     }
 
-    /// Issues the encapsulations `range` of a batch of `whole` operations. Copies of the caller's
-    /// memory belong to `scope`. [`finish`](Self::finish) waits for the results.
+    /// Issues the encapsulations `range` of a batch of `batch_len`. Copies of the caller's memory
+    /// belong to `scope`. [`finish`](Self::finish) waits for the results.
     pub(super) fn issue_encapsulations<'env>(
         &mut self,
         scope: &Q::Scope<'env>,
         keys: ChunkKeys<'env, EncapsulationKeyBuffers<Q>>,
         seeds: Seeds<'_, SEED_BYTES>,
         range: &Range<usize>,
-        whole: usize,
+        batch_len: usize,
         ciphertexts: &'env mut [u8],
     ) -> Result<Issued<'env>, RuntimeError> {
         let Self { device, pinned } = self;
@@ -150,7 +150,7 @@ impl<Q: Queue> Slot<Q> {
         let Buffers { decoded, shared_secrets, .. } = &device.buffers;
         let are_expanded = matches!(seeds, Seeds::Expand(_));
         let is_whole =
-            matches!(keys, ChunkKeys::Host(_, None)) && device.is_whole(whole, range.len());
+            matches!(keys, ChunkKeys::Host(_, None)) && device.is_whole(batch_len, range.len());
         let readers = if is_whole { range.len() } else { expanding_blocks(range.len()) };
         let purpose = device.set.encapsulation;
         let given = device.bring_seeds(staged_seeds, seeds, purpose, range, readers)?;
@@ -162,18 +162,18 @@ impl<Q: Queue> Slot<Q> {
                 let readers = if is_whole { range.len() / count } else { 1 };
                 let is_zero_copy = device.is_zero_copy(rows, is_whole) && are_few(readers);
                 let places = (staged_keys, &device.buffers.keys);
-                let rows = device.bring(scope, rows, places, is_zero_copy, whole)?;
+                let rows = device.bring(scope, rows, places, is_zero_copy, batch_len)?;
                 let encoded = Encoded { rows, count, is_zero_copy };
                 (&decoded.encapsulation_key, count as u32, Some(encoded), check)
             }
         };
         let batch = batch_of(range.len(), keys);
-        let are_direct = are_direct(whole, range.len());
+        let are_direct = are_direct(batch_len, range.len());
         let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
         let is_zero_copy = device.is_zero_copy(ciphertexts, is_whole);
         let on_device = &device.buffers.ciphertexts;
         let to = target::<_, Q>(is_zero_copy, staged_ciphertexts, on_device);
-        let mut launches = device.launches(whole);
+        let mut launches = device.launches(batch_len);
         if let (Some(Encoded { rows, .. }), true) = (&encoded, is_whole) {
             device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
         } else {
@@ -193,20 +193,20 @@ impl<Q: Queue> Slot<Q> {
             // The host copies the shared secrets while the ciphertexts are on their way.
             device.queue.mark()?;
             device.queue.download_to(scope, on_device, ciphertexts)?;
-            return Ok(Issued { ciphertexts: Ciphertexts::Sent, check, whole });
+            return Ok(Issued { ciphertexts: Ciphertexts::Sent, check, batch_len });
         }
         device.fetch(is_zero_copy, on_device, staged_ciphertexts, ciphertexts.len())?;
-        Ok(Issued { ciphertexts: Ciphertexts::Copied(ciphertexts), check, whole })
+        Ok(Issued { ciphertexts: Ciphertexts::Copied(ciphertexts), check, batch_len })
     }
 
-    /// Issues the decapsulations of `count` ciphertexts, as a part of a batch of `whole`
+    /// Issues the decapsulations of `count` ciphertexts, as a part of a batch of `batch_len`
     /// operations. Copies of the caller's memory belong to `scope`. [`finish`](Self::finish) waits
     /// for the results.
     pub(super) fn issue_decapsulations<'env>(
         &mut self,
         scope: &Q::Scope<'env>,
         keys: ChunkKeys<'env, DecapsulationKeyBuffers<Q>>,
-        whole: usize,
+        batch_len: usize,
         count: usize,
         ciphertexts: &'env [u8],
     ) -> Result<Issued<'env>, RuntimeError> {
@@ -223,7 +223,7 @@ impl<Q: Queue> Slot<Q> {
             ChunkKeys::Host(rows, None) => {
                 let is_shared = count > 1 && rows.len() == device.set.decapsulation_key_bytes;
                 let most = if is_shared { WHOLE_WITH_ONE_KEY } else { WHOLE_BATCH };
-                whole <= most && device.is_whole(whole, count)
+                batch_len <= most && device.is_whole(batch_len, count)
             }
             _ => false,
         };
@@ -234,19 +234,19 @@ impl<Q: Queue> Slot<Q> {
                 let readers = if is_whole { count / keys } else { 1 };
                 let is_zero_copy = is_direct(rows.len()) && are_few(readers);
                 let places = (staged_keys, &device.buffers.keys);
-                let brought = device.bring(scope, rows, places, is_zero_copy, whole)?;
+                let brought = device.bring(scope, rows, places, is_zero_copy, batch_len)?;
                 (decoded, keys as u32, Some(brought), check)
             }
         };
         // If several kernels read the ciphertexts, even a few are sent to the device's memory.
         let is_zero_copy = is_whole && is_direct(ciphertexts.len());
         let places = (staged_ciphertexts, &device.buffers.ciphertexts);
-        let received = device.bring(scope, ciphertexts, places, is_zero_copy, whole)?;
+        let received = device.bring(scope, ciphertexts, places, is_zero_copy, batch_len)?;
         let batch = batch_of(count, keys);
         let len = count * SEED;
         let is_direct = is_direct(8 * len);
         let results = target::<_, Q>(is_direct, staged_secrets, shared_secrets);
-        let mut launches = device.launches(whole);
+        let mut launches = device.launches(batch_len);
         if let (Some(rows), true) = (encoded, is_whole) {
             device.decapsulate_whole(&mut launches, batch, rows, received, results);
         } else {
@@ -264,7 +264,7 @@ impl<Q: Queue> Slot<Q> {
         launches.issue(&device.queue, &device.turn, count)?;
         device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
         let check = check.map(|check| (check, keys as usize));
-        Ok(Issued { ciphertexts: Ciphertexts::None, check, whole })
+        Ok(Issued { ciphertexts: Ciphertexts::None, check, batch_len })
     }
 
     /// Waits for all operations on the queue, and writes the results to the caller's memory. If it
@@ -272,7 +272,7 @@ impl<Q: Queue> Slot<Q> {
     /// shared secrets may have become placeholders.
     pub(super) fn finish(
         &mut self,
-        Issued { ciphertexts, check, whole }: Issued<'_>,
+        Issued { ciphertexts, check, batch_len }: Issued<'_>,
         secrets: &mut [SharedSecret],
     ) -> Outcome {
         let Self { device: OnDevice { queue, .. }, pinned } = self;
@@ -282,7 +282,7 @@ impl<Q: Queue> Slot<Q> {
             Ciphertexts::None => SharedSecret::overwrite_all(secrets, words),
             Ciphertexts::Copied(to) => {
                 let bytes = &pinned.ciphertexts.read()?[..to.len()];
-                stores::copy(Stores::to_caller(whole), [(bytes, to)]);
+                stores::copy(Stores::to_caller(batch_len), [(bytes, to)]);
                 SharedSecret::overwrite_all(secrets, words);
             }
             Ciphertexts::Sent => {
@@ -331,7 +331,7 @@ impl<Q: Queue> OnDevice<Q> {
             launches.add(&table::EXPAND_KEY_PAIR_SEEDS, &[given, seeds], all);
             given = seeds;
         }
-        let derive = hashes::DERIVE_KEY_PAIR.of(launches.whole);
+        let derive = hashes::DERIVE_KEY_PAIR.of(launches.batch_len);
         launches.add(derive, &[given, coins, g_coins, z], all);
         launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
         tree.invert(launches, &self.queue, count, f, operands, products)?;
@@ -358,7 +358,7 @@ impl<Q: Queue> OnDevice<Q> {
         if let Some(Encoded { rows, count, is_zero_copy }) = encoded {
             // Many operations that read one key would wait long for memory of the host.
             let are_near = !is_zero_copy || count == batch.operations() as usize;
-            if are_expanded && are_near && hashes::derive_from_encoded_keys(launches.whole) {
+            if are_expanded && are_near && hashes::derive_from_encoded_keys(launches.batch_len) {
                 self.decode_encapsulation_keys(launches, Order::Beside, (rows, count), key);
                 let memory: [&Q::Memory; 5] = [given, rows, messages, shared_secrets, coins];
                 launches.add(self.set.encoding.derive_expanded, &memory, batch);
@@ -371,7 +371,7 @@ impl<Q: Queue> OnDevice<Q> {
             given = seeds;
         }
         launches.add(
-            hashes::DERIVE_ENCAPSULATION.of(launches.whole),
+            hashes::DERIVE_ENCAPSULATION.of(launches.batch_len),
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
         );
@@ -409,9 +409,9 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Returns whether one kernel does each operation of a chunk of `count` operations. The batch
-    /// has `whole` operations.
-    fn is_whole(&self, whole: usize, count: usize) -> bool {
-        whole <= WHOLE_BATCH && count <= WHOLE_CHUNK && !self.as_large
+    /// has `batch_len` operations.
+    fn is_whole(&self, batch_len: usize, count: usize) -> bool {
+        batch_len <= WHOLE_BATCH && count <= WHOLE_CHUNK && !self.as_large
     }
 
     /// Encapsulates with encoded keys in one launch. `given` has one seed per operation, or the
@@ -530,12 +530,12 @@ impl<Q: Queue> OnDevice<Q> {
         let DecapsulationKeyBuffers { f, z, encapsulation_key } = key;
         let ids = &encapsulation_key.ids;
         // The rejection hash is the longest hash, and it does not depend on the decryption.
-        let reject = hashes::REJECTION_SECRET.of(launches.whole);
+        let reject = hashes::REJECTION_SECRET.of(launches.batch_len);
         let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
         launches.add_in(Order::Beside, reject, &memory, batch);
         self.decrypt(launches, batch, ciphertexts, f);
         launches.add(
-            hashes::DERIVE_DECAPSULATION.of(launches.whole),
+            hashes::DERIVE_DECAPSULATION.of(launches.batch_len),
             &[messages, ids, shared_secrets, coins],
             batch,
         );

@@ -12,14 +12,14 @@ use super::turn::Turn;
 pub(super) struct Launches<'a, Q: Queue> {
     pub(super) set: &'static Set,
     /// The number of operations of the batch.
-    pub(super) whole: usize,
+    pub(super) batch_len: usize,
     list: Vec<Launch<'a, Q::Memory>>,
 }
 
 impl<'a, Q: Queue> Launches<'a, Q> {
-    /// Creates an empty list for a batch of `whole` operations.
-    pub(super) fn new(set: &'static Set, whole: usize) -> Self {
-        Self { set, whole, list: Vec::new() }
+    /// Creates an empty list for a batch of `batch_len` operations.
+    pub(super) fn new(set: &'static Set, batch_len: usize) -> Self {
+        Self { set, batch_len, list: Vec::new() }
     }
 
     /// Adds a launch of the kernel for the ring of the parameter set, with [`Order::Next`].
@@ -54,7 +54,7 @@ impl<'a, Q: Queue> Launches<'a, Q> {
     /// these are all operations of the batch. Neither does a single launch, which takes little
     /// time.
     fn need_turn(&self, count: usize) -> bool {
-        count != self.whole && self.list.len() != 1
+        count != self.batch_len && self.list.len() != 1
     }
 }
 

@@ -231,8 +231,8 @@ impl<Q: Queue> Merger<Q> {
                         let staged = read(&lanes[lane]).stage_keys(keys, rows.clone());
                         staged.map_err(EngineError::from)?;
                     }
-                    let whole = leader.close(gives_up).ok_or_else(given_up)?;
-                    let group = (lane, whole, waits || has_rows);
+                    let batch_len = leader.close(gives_up).ok_or_else(given_up)?;
+                    let group = (lane, batch_len, waits || has_rows);
                     let made = self.lead(on.slots, work, keys, count, group, leader, &meanwhile);
                     leader.end(made.as_ref().map(|_| ()).map_err(Clone::clone));
                     made.map_err(EngineError::from)?
@@ -252,9 +252,9 @@ impl<Q: Queue> Merger<Q> {
         }
     }
 
-    /// Does the work of a group of `whole` operations, of which the first `count` are the leader's.
-    /// `are_staged` says whether the leader's keys are in their rows. Calls `meanwhile` when the
-    /// work has been issued, and returns its result when the work is done.
+    /// Does the work of a group: `batch_len` operations, the first `count` of which are the
+    /// leader's. `are_staged` says whether the leader's keys are in their rows. Calls `meanwhile`
+    /// when the work has been issued, and returns its result when the work is done.
     #[expect(clippy::too_many_arguments, reason = "a batch, its group, and where it is done")]
     fn lead<W>(
         &self,
@@ -262,12 +262,12 @@ impl<Q: Queue> Merger<Q> {
         work: Work,
         keys: &EncodedKeys<'_>,
         count: usize,
-        (lane, whole, are_staged): (usize, usize, bool),
+        (lane, batch_len, are_staged): (usize, usize, bool),
         leader: &mut Leader<'_, Work, RuntimeError>,
         meanwhile: impl FnOnce() -> W,
     ) -> Result<W, RuntimeError> {
         let staged = &self.lanes[lane];
-        let shares_key = keys.is_one && whole == count;
+        let shares_key = keys.is_one && batch_len == count;
         if !shares_key && !are_staged {
             read(staged).stage_keys(keys, 0..count)?;
         }
@@ -282,11 +282,11 @@ impl<Q: Queue> Merger<Q> {
                 device.queue.synchronise().map(|()| made)
             };
             if !shares_key {
-                return run(None, Batch::each(whole as u32));
+                return run(None, Batch::each(batch_len as u32));
             }
             let places = (&mut pinned.keys, &device.buffers.keys);
-            let key = device.bring_key(keys.bytes, places, whole)?;
-            run(Some(key), Batch::shared(whole as u32))
+            let key = device.bring_key(keys.bytes, places, batch_len)?;
+            run(Some(key), Batch::shared(batch_len as u32))
         })
     }
 }

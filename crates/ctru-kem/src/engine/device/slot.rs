@@ -151,9 +151,9 @@ impl<Q: Queue> Slot<Q> {
 }
 
 impl<Q: Queue> OnDevice<Q> {
-    /// Returns an empty list of launches for a batch of `whole` operations.
-    pub(super) fn launches<'a>(&self, whole: usize) -> Launches<'a, Q> {
-        Launches::new(self.set, whole)
+    /// Returns an empty list of launches for a batch of `batch_len` operations.
+    pub(super) fn launches<'a>(&self, batch_len: usize) -> Launches<'a, Q> {
+        Launches::new(self.set, batch_len)
     }
 
     /// Returns whether kernels access keys or ciphertexts of encapsulations in pinned memory of the
@@ -165,7 +165,7 @@ impl<Q: Queue> OnDevice<Q> {
     }
 
     /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
-    /// them. Does not wait. The batch has `whole` operations.
+    /// them. Does not wait. The batch has `batch_len` operations.
     ///
     /// The host copies the bytes to `staged`. If `is_zero_copy`, kernels read them there; otherwise
     /// the device copies them from there. An exception are more than [`COPIED_BYTES`] bytes in
@@ -176,13 +176,13 @@ impl<Q: Queue> OnDevice<Q> {
         bytes: &'env [u8],
         (staged, to): Places<'a, Q>,
         is_zero_copy: bool,
-        whole: usize,
+        batch_len: usize,
     ) -> Result<&'a Q::Memory, RuntimeError> {
         if !is_zero_copy && bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
             self.queue.upload_from(scope, bytes, to)?;
             return Ok(to);
         }
-        let kind = Stores::to_pinned(whole);
+        let kind = Stores::to_pinned(batch_len);
         stores::copy(kind, [(bytes, &mut staged.write()?[..bytes.len()])]);
         if is_zero_copy {
             return Ok(staged.on_device());
@@ -266,11 +266,11 @@ impl<Q: Queue> OnDevice<Q> {
     /// The device sends some of the encapsulation keys of the chunk, which are the operations
     /// `range`, and the host copies the others from the decapsulation keys; see [`sent_keys`]. If
     /// the copies to pinned memory of the caller fail, their destinations get placeholders. The
-    /// batch has `whole` operations.
+    /// batch has `batch_len` operations.
     pub(super) fn receive_key_pairs(
         &self,
         range: &Range<usize>,
-        whole: usize,
+        batch_len: usize,
         staged: &mut Q::Pinned<u8>,
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
@@ -285,7 +285,7 @@ impl<Q: Queue> OnDevice<Q> {
         let has_keys = !encapsulation_keys.is_empty();
         let sent = match zero_copy && has_keys && queue.is_registered(encapsulation_keys) {
             false => 0,
-            true => sent_keys(*has_several, whole, range, encoded.len() / row),
+            true => sent_keys(*has_several, batch_len, range, encoded.len() / row),
         };
         let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
         if sent != 0 {
@@ -312,7 +312,7 @@ impl<Q: Queue> OnDevice<Q> {
         }
         self.fetch(is_direct(len), keys, staged, len)?;
         let staged = &staged.read()?[..len];
-        match Stores::to_caller(whole) {
+        match Stores::to_caller(batch_len) {
             Stores::Temporal => {
                 decapsulation_keys.copy_from_slice(staged);
                 let kind = Stores::Temporal;
@@ -327,13 +327,13 @@ impl<Q: Queue> OnDevice<Q> {
 }
 
 /// Returns how many encapsulation keys of the chunk `range` the device sends. It has room for
-/// `room` keys. The batch has `whole` operations, and the engine has several devices or one.
-fn sent_keys(has_several: bool, whole: usize, range: &Range<usize>, room: usize) -> usize {
+/// `room` keys. The batch has `batch_len` operations, and the engine has several devices or one.
+fn sent_keys(has_several: bool, batch_len: usize, range: &Range<usize>, room: usize) -> usize {
     let count = range.len();
-    let sent = if whole <= SENT_BATCH {
+    let sent = if batch_len <= SENT_BATCH {
         count
-    } else if whole <= SENT_LAST_BATCH {
-        range.end.saturating_sub(whole - whole / 16).min(count)
+    } else if batch_len <= SENT_LAST_BATCH {
+        range.end.saturating_sub(batch_len - batch_len / 16).min(count)
     } else {
         let share = if has_several { SENT_OF_EIGHT_BY_SEVERAL } else { SENT_OF_EIGHT };
         share * count / 8
@@ -348,9 +348,9 @@ pub(super) fn is_direct(bytes: usize) -> bool {
 }
 
 /// Returns whether kernels write the shared secrets of this many encapsulations, of a batch of
-/// `whole`, to pinned memory of the host.
-pub(super) fn are_direct(whole: usize, secrets: usize) -> bool {
-    whole <= DIRECT_BATCH && 8 * SEED * secrets <= DIRECT_BYTES_OF_SECRETS
+/// `batch_len`, to pinned memory of the host.
+pub(super) fn are_direct(batch_len: usize, secrets: usize) -> bool {
+    batch_len <= DIRECT_BATCH && 8 * SEED * secrets <= DIRECT_BYTES_OF_SECRETS
 }
 
 /// Returns whether this number of blocks may read the same bytes in pinned memory of the slot.

@@ -30,14 +30,14 @@ pub(super) enum Stores {
 }
 
 impl Stores {
-    /// Returns the stores for the inputs of a batch of `whole` operations.
-    pub(super) fn to_pinned(whole: usize) -> Self {
-        Self::streaming_if(STREAMED_INPUTS.contains(&whole))
+    /// Returns the stores for the inputs of a batch of `batch_len` operations.
+    pub(super) fn to_pinned(batch_len: usize) -> Self {
+        Self::streaming_if(STREAMED_INPUTS.contains(&batch_len))
     }
 
-    /// Returns the stores for the results of a batch of `whole` operations.
-    pub(super) fn to_caller(whole: usize) -> Self {
-        Self::streaming_if(whole > LARGEST_TEMPORAL)
+    /// Returns the stores for the results of a batch of `batch_len` operations.
+    pub(super) fn to_caller(batch_len: usize) -> Self {
+        Self::streaming_if(batch_len > LARGEST_TEMPORAL)
     }
 
     /// Returns the stores for keys that the host writes to pinned memory of the caller while the

@@ -203,7 +203,7 @@ impl<Q: Queue> Slot<Q> {
         let purpose = set.key_generation;
         let given =
             device.seeds::<KEY_PAIR_SEED_BYTES>(&mut pinned.seeds, seeds, purpose, range)?;
-        let mut launches = device.launches(part.whole);
+        let mut launches = device.launches(part.batch_len);
         device.generate(&mut launches, given.memory(), range.len(), &private)?;
         if let Some((public, _)) = &public {
             let all = Batch::each(range.len() as u32);
@@ -240,7 +240,7 @@ impl<Q: Queue> Slot<Q> {
         let row = set.encapsulation_key_bytes;
         let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
-        let mut launches = device.launches(part.whole);
+        let mut launches = device.launches(part.batch_len);
         let encoded = encoded.as_ref().map(|(rows, _)| Encoded {
             rows: &**rows,
             count: keys as usize,
@@ -269,7 +269,7 @@ impl<Q: Queue> Slot<Q> {
         let row = device.set.decapsulation_key_bytes;
         let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
-        let mut launches = device.launches(part.whole);
+        let mut launches = device.launches(part.batch_len);
         if let Some((rows, _)) = &encoded {
             device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
         }

@@ -20,7 +20,7 @@ pub(super) struct Part {
     /// The operations of the chunk.
     pub(super) range: Range<usize>,
     /// The number of operations of the batch.
-    pub(super) whole: usize,
+    pub(super) batch_len: usize,
     /// Whether this is the first chunk of the batch in its slot.
     pub(super) is_first: bool,
 }
@@ -103,7 +103,7 @@ impl<D: Device> Batches<D> {
                 finish(slot, &last)?;
             }
             done = range.end;
-            let part = Part { device, number, range, whole: count, is_first: number < slots };
+            let part = Part { device, number, range, batch_len: count, is_first: number < slots };
             issue(slot, &part)?;
             *last = Some(part);
         }
