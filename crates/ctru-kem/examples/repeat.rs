@@ -1,4 +1,4 @@
-//! Repeats one operation, for tools that count instructions, such as `.ci/instructions`.
+//! Repeats one operation, for tools that count instructions, such as callgrind.
 //!
 //! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is 653, 761 or 1277. OPERATION is keygen,
 //! encaps or decaps. With the prefix `batch-`, it repeats batches of 64 operations on one thread.
