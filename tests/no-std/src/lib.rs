@@ -7,7 +7,7 @@
 //!
 //! The library contains every operation of the KEM, of the KEM with X25519 and of the arithmetic
 //! below them, for every parameter set, and nothing else. For this reason, `.ci/no-division`
-//! disassembles it, and `.ci/no-secret-branch` runs it under valgrind together with `main.c`.
+//! disassembles it, and `.ci/memcheck` runs it under valgrind together with `main.c`.
 #![no_std]
 
 use core::hint::black_box;

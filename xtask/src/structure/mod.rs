@@ -1,19 +1,16 @@
-//! Checks the structure of the workspace: crates, modules and lines.
+//! Checks the structure of the workspace: crates and modules.
 //!
 //! - [`modules`]: the modules of a crate form no cycle.
 //! - [`crates`]: no crate depends on one above it.
-//! - [`lines`]: no line is longer than [`lines::LONGEST`] columns.
 
 pub mod crates;
-pub mod lines;
 pub mod modules;
 
 use crate::{Error, Result, workspace};
 
-/// Checks the order of the crates, the references between modules and the length of lines
+/// Checks the order of the crates and the references between modules
 ///
-/// Fails if a crate depends on one above it, if the modules of a crate form a cycle, or if a line
-/// of a file in git is longer than 100 columns.
+/// Fails if a crate depends on one above it, or if the modules of a crate form a cycle.
 #[derive(Debug, clap::Args)]
 pub struct Options {}
 
@@ -34,14 +31,10 @@ pub fn run(_: &Options) -> Result<()> {
             faults.extend(cycles.iter().map(|cycle| format!("{}: {cycle}", package.name)));
         }
     }
-    let files = lines::tracked(&root)?;
-    for file in &files {
-        faults.extend(lines::faults(&root, file)?);
-    }
     if !faults.is_empty() {
         return Err(Error::Structure { faults });
     }
     let crates = packages.len();
-    println!("{crates} crates in order, {count} modules without cycles, {} files", files.len());
+    println!("{crates} crates in order, {count} modules without cycles");
     Ok(())
 }

@@ -151,7 +151,7 @@ fn the_process_has_no_core_dumps() {
 }
 
 /// Two servers stand behind a balancer, and one is killed. A client that repeats its calls sees no
-/// error. Needs haproxy, which `.ci/server` installs.
+/// error. Needs haproxy, which `.ci/run` installs.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_servers_may_die() {
     let haproxy = Command::new("haproxy").arg("-v").stdout(Stdio::null()).status();
