@@ -101,6 +101,7 @@ fn ctru_prime_653_mixed_radix() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn ctru_prime_653_packed13() {
     let expected = "31257aa0d83cd5e605bae1a817a62b920ea0f0417aa0f3cc2a2b8f382baef21d";
     assert_eq!(accumulated::<CtruPrime653<Packed13>>(), expected);
@@ -113,18 +114,21 @@ fn ctru_prime_761_mixed_radix() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn ctru_prime_761_packed13() {
     let expected = "928da71cc18896eb62383d53487a52c2032ba07557ff827a6b6ddcbca1f4db47";
     assert_eq!(accumulated::<CtruPrime761<Packed13>>(), expected);
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn ctru_prime_1277_mixed_radix() {
     let expected = "7c1d06cd45b571df9b92d3649e690fdd9a263449c4d7bf0e89a367113d109669";
     assert_eq!(accumulated::<CtruPrime1277<MixedRadix>>(), expected);
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn ctru_prime_1277_packed13() {
     let expected = "efedc866ae3a33832ddf7c34182c890c7900438dcbe755e41103a95f7f7f9346";
     assert_eq!(accumulated::<CtruPrime1277<Packed13>>(), expected);

@@ -112,6 +112,7 @@ fn equals_the_cpu_761() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn equals_the_cpu_1277() {
     check::<CtruPrime1277<MixedRadix>>(true);
     check::<CtruPrime1277<Packed13>>(false);
@@ -220,6 +221,7 @@ fn generation_to_pinned_memory() {
 /// Uses arrays in pinned memory that are too large for staging, so that the device reads them
 /// there.
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn large_arrays_are_fetched() {
     type P = CtruPrime653;
     const COUNT: usize = 96;
@@ -663,8 +665,13 @@ fn check_keys_through_a_deep_tree<P: ParameterSet>(itoh_tsujii_max_chunk: usize)
 
 #[test]
 fn keys_through_a_deep_tree() {
-    check_keys_through_a_deep_tree::<CtruPrime761>(0);
     check_keys_through_a_deep_tree::<CtruPrime653>(usize::MAX);
+}
+
+#[test]
+#[ignore = "takes long; CI runs it"]
+fn keys_through_a_deep_tree_by_division_steps() {
+    check_keys_through_a_deep_tree::<CtruPrime761>(0);
 }
 
 #[test]

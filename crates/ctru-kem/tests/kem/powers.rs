@@ -48,6 +48,7 @@ fn few_761() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn few_1277() {
     check::<R1277>(2);
 }

@@ -41,6 +41,7 @@ fn operations_761() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn operations_1277() {
     operations::<CtruPrime1277<MixedRadix>>(false, true, 0);
     operations::<CtruPrime1277<Packed13>>(true, false, 1);
