@@ -10,10 +10,10 @@ use crate::{Error, IoContext, Result, process, workspace};
 
 /// Builds target/gpu-bundle, which tests and measures a GPU on a machine without Rust
 ///
-/// The folder holds the programs ctru and ctru-research, the tests that need a GPU, and run.sh, which
-/// runs them. Copy target/gpu-bundle, tests/vectors and research/bench/cuda to the same places of a folder
-/// on the other machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and records into
-/// FOLDER.
+/// The folder holds the programs ctru and ctru-research, the tests that need a GPU, and run.sh,
+/// which runs them. Copy target/gpu-bundle, tests/vectors and research/bench/cuda to the same places
+/// of a folder on the other machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and
+/// records into FOLDER.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Build only the programs that the reduction laboratory needs
@@ -21,9 +21,32 @@ pub struct Options {
     lab: bool,
 }
 
-/// The tests of `ctru-tests` that run on the GPU. With `--lab`, only the first one is built: it
-/// tests the kernels, with those of the laboratory.
-const TESTS: [&str; 2] = ["kernels", "gpu_engine"];
+/// The arguments of a call of cargo, and what the names of its programs begin with in the bundle.
+type Build = (&'static str, &'static [&'static str]);
+
+/// What the reduction laboratory needs.
+const LAB: [Build; 3] = [
+    ("", &["build", "--release", "-p", "ctru-cli"]),
+    ("", &["build", "--release", RESEARCH, "-p", "ctru-research"]),
+    ("reductions_", &["test", "--no-run", RESEARCH, "-p", "research-reductions", CUDA]),
+];
+
+/// What the other parts of run.sh need.
+const OTHERS: [Build; 8] = [
+    ("paper_", &["test", "--no-run", RESEARCH, "-p", "research-paper", CUDA]),
+    ("", &["test", "--no-run", "-p", "ctru-tests", CUDA, "--test=kernels", "--test=gpu_engine"]),
+    ("", &["test", "--no-run", "-p", "ctru-machine", CUDA, "--test=machine"]),
+    ("", &["build", "-p", "ctru-machine", CUDA, "--example=planted"]),
+    ("", &["test", "--no-run", OWN_KERNEL, OWN_CONFIG, CUDA, "--test=own_kernel"]),
+    ("", &["build", "--release", OWN_KERNEL, OWN_CONFIG, CUDA, "--example=measure"]),
+    ("", &["test", "--no-run", "-p", "ctru-gpu-runtime", CUDA, "--test=cuda"]),
+    ("", &["build", "-p", "ctru-gpu-runtime", CUDA, "--example=faults"]),
+];
+
+const CUDA: &str = "--features=cuda";
+const RESEARCH: &str = "--manifest-path=research/Cargo.toml";
+const OWN_KERNEL: &str = "--manifest-path=examples/own-kernel/Cargo.toml";
+const OWN_CONFIG: &str = "--config=examples/own-kernel/.cargo/config.toml";
 
 /// Runs the job.
 ///
@@ -36,52 +59,10 @@ pub fn run(options: &Options) -> Result<()> {
     }
     fs::create_dir_all(&bundle).at("create", &bundle)?;
 
-    let program = ["build", "--release", "-p", "ctru-cli"];
-    let research = ["build", "--release", "-p", "ctru-research"];
-    let runtime =
-        ["test", "--no-run", "-p", "ctru-gpu-runtime", "--features", "cuda", "--test", "cuda"];
-    let faults = ["build", "-p", "ctru-gpu-runtime", "--features", "cuda", "--example", "faults"];
-    let machine =
-        ["test", "--no-run", "-p", "ctru-machine", "--features", "cuda", "--test", "machine"];
-    let own_kernel = [
-        "test",
-        "--no-run",
-        "--manifest-path=examples/own-kernel/Cargo.toml",
-        "--config=examples/own-kernel/.cargo/config.toml",
-        "--features=cuda",
-        "--test=own_kernel",
-    ];
-    let planted = ["build", "-p", "ctru-machine", "--features", "cuda", "--example", "planted"];
-    let measure = [
-        "build",
-        "--release",
-        "--manifest-path=examples/own-kernel/Cargo.toml",
-        "--config=examples/own-kernel/.cargo/config.toml",
-        "--features=cuda",
-        "--example=measure",
-    ];
-    let mut kernels = vec!["test", "--no-run", "-p", "ctru-tests", "--features", "cuda"];
-    for test in &TESTS[..if options.lab { 1 } else { TESTS.len() }] {
-        kernels.extend(["--test", test]);
-    }
-    let builds = if options.lab {
-        &[&program[..], &research, &kernels][..]
-    } else {
-        &[
-            &program[..],
-            &research,
-            &kernels,
-            &machine,
-            &planted,
-            &own_kernel,
-            &measure,
-            &runtime,
-            &faults,
-        ]
-    };
-    for arguments in builds {
+    let others: &[Build] = if options.lab { &[] } else { &OTHERS };
+    for (beginning, arguments) in LAB.iter().chain(others) {
         for Executable { name, path } in build(arguments)? {
-            let copy = bundle.join(&name);
+            let copy = bundle.join(format!("{beginning}{name}"));
             fs::copy(&path, &copy).at("copy", &path)?;
             println!("{}", copy.display());
         }

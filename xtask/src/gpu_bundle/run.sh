@@ -4,7 +4,8 @@
 #   target/gpu-bundle/run.sh [FOLDER [PART]]
 #
 # Logs and records go to FOLDER (default: gpu-results). PART is tests, bench, sanitizer, gpus
-# (several GPUs compared with one), paper, lab (the reduction laboratory) or all (the default).
+# (several GPUs compared with one), paper (its tables), lab (the reduction laboratory) or all (the
+# default).
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-gpu-results}" && cd "${1:-gpu-results}" && pwd)
@@ -32,13 +33,14 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv
 
 if [[ $what == tests || $what == all ]]; then
     check runtime "$bundle/cuda"
-    # Prints how many results of each reducer are right.
-    check machine "$bundle/machine" --nocapture
+    check machine "$bundle/machine"
     check own_kernel "$bundle/own_kernel"
-    check kernels "$bundle/kernels" --skip lab:: --test-threads 2
+    check kernels "$bundle/kernels" --test-threads 2
     check gpu_engine "$bundle/gpu_engine" --test-threads 2
     check selftest "$bundle/ctru" selftest --engine gpu
     check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
+    check paper_kernels "$bundle/paper_kernels" --test-threads 2
+    check paper_kem "$bundle/paper_kem" --test-threads 2
 fi
 # Fails unless the sanitizer reports the fault of a kernel that is faulty on purpose.
 find_fault() {
@@ -59,14 +61,11 @@ if [[ $what == sanitizer || $what == all ]]; then
     "$bundle/planted" table > "$out/planted.jsonl" && wc -l "$out/planted.jsonl"
     for tool in memcheck racecheck synccheck; do
         sanitize=(compute-sanitizer --tool "$tool" --error-exitcode 1)
-        for products in ntt polyphase same-key; do
-            check "$tool-$products" "${sanitize[@]}" \
-                "$bundle/ctru" kat check --engine gpu --products $products \
-                --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
+        check "$tool-kat" "${sanitize[@]}" "$bundle/ctru" kat check --engine gpu \
+            --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
+        for test in machine kernels paper_kernels paper_kem; do
+            check "$tool-$test" "${sanitize[@]}" "$bundle/$test" --test-threads 1
         done
-        # Every input of the reducers would take too long.
-        check "$tool-machine" "${sanitize[@]}" "$bundle/machine" --skip reducers:: --test-threads 1
-        check "$tool-kernels" "${sanitize[@]}" "$bundle/kernels" --skip lab:: --test-threads 1
     done
 fi
 if [[ $what == bench || $what == all ]]; then
@@ -87,7 +86,9 @@ if [[ $what == paper || $what == all ]]; then
     wc -l "$out/h200-paper.jsonl"
 fi
 if [[ $what == lab || $what == all ]]; then
-    check lab "$bundle/kernels" lab:: --test-threads 2
+    check reductions_kernels "$bundle/reductions_kernels" --test-threads 2
+    # Prints how many results of each reducer are right.
+    check reductions_every_input "$bundle/reductions_every_input" --nocapture
     for bench in reductions ntt; do
         "$bundle/ctru-research" lab "$bench" --engine gpu --json "$out/lab-$bench.jsonl" \
             > "$out/lab-$bench.txt"
