@@ -88,10 +88,11 @@ fn width(chart: &Chart) -> i32 {
 /// Returns the height of a chart with the margin above it.
 fn height(chart: &Chart) -> i32 {
     let content = match chart.bars.len() as i32 {
-        0 => HEIGHT,
-        bars => bars * (BAR.0 + BAR.1),
+        0 => HEIGHT + BELOW,
+        bars if chart.x.label.is_empty() => bars * (BAR.0 + BAR.1),
+        bars => bars * (BAR.0 + BAR.1) + BELOW / 2,
     };
-    MARGIN + title_height(chart) + content + BELOW
+    MARGIN + title_height(chart) + content
 }
 
 fn title_height(chart: &Chart) -> i32 {
@@ -129,6 +130,11 @@ fn draw_chart(area: &Area<'_>, chart: &Chart, place: Place) -> Drawn {
     }
 }
 
+/// Returns the values that an axis covers whose lengths are compared: a linear one also has zero.
+fn with_zero(scale: Scale, values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.chain((scale == Scale::Linear).then_some(0.0))
+}
+
 /// Draws lines, their axes and their names.
 fn draw_lines(area: &Area<'_>, chart: &Chart, (left, right, top, bottom): Place) -> Drawn {
     let shown: Vec<(&Line, Vec<(f64, f64)>)> = chart
@@ -143,8 +149,10 @@ fn draw_lines(area: &Area<'_>, chart: &Chart, (left, right, top, bottom): Place)
         .filter(|(_, points): &(_, Vec<_>)| !points.is_empty())
         .collect();
     let points = || shown.iter().flat_map(|(_, points)| points.iter().copied());
-    let x = Span::of(chart.x.scale, points().map(|point| point.0));
-    let y = Span::of(chart.y.scale, points().map(|point| point.1)).rounded();
+    let across = || points().map(|point| point.0);
+    let x = Span::of(chart.x.scale, across()).with_few(across());
+    let y = Span::of(chart.y.scale, with_zero(chart.y.scale, points().map(|point| point.1)));
+    let y = y.rounded();
     let names = shown.iter().map(|(line, _)| text_width(&line.name) + 12).max().unwrap_or(0);
     let right = right - names;
     let inner = area
@@ -208,10 +216,8 @@ fn draw_bars(area: &Area<'_>, x: &Axis, bars: &[Bar], (left, right, top, _): Pla
     let names = bars.iter().map(|bar| text_width(&bar.name)).max().unwrap_or(0);
     let (start, end) = (left + names + 6, right - 50);
     let shown = || bars.iter().map(|bar| bar.value).filter(|&value| Span::shows(x.scale, value));
-    let span = match x.scale {
-        Scale::Linear => Span::of(x.scale, shown().chain([0.0])),
-        Scale::Log => Span::of(x.scale, shown()).rounded(),
-    };
+    let span = Span::of(x.scale, with_zero(x.scale, shown()));
+    let span = if x.scale == Scale::Log { span.rounded() } else { span };
     for (number_of_bar, bar) in bars.iter().enumerate() {
         let upper = top + number_of_bar as i32 * (BAR.0 + BAR.1);
         let (lower, middle) = (upper + BAR.0, upper + BAR.0 / 2);

@@ -4,6 +4,7 @@
 #[must_use]
 pub fn number(value: f64) -> String {
     let (scaled, suffix) = match value.abs() {
+        size if size >= 1e12 => (value / 1e12, "T"),
         size if size >= 1e9 => (value / 1e9, "G"),
         size if size >= 1e6 => (value / 1e6, "M"),
         size if size >= 1e4 => (value / 1e3, "k"),
@@ -39,7 +40,7 @@ mod tests {
     fn numbers_are_short() {
         let texts = [0.0, 0.006, 1.0, 2.5, 952.0, 1088.0, -400.0, -1024.0].map(number);
         assert_eq!(texts, ["0", "0.006", "1", "2.5", "952", "1,088", "-400", "-1,024"]);
-        let texts = [10e3, 316_012.0, 4_567_000.0, 50e6, 2e9].map(number);
-        assert_eq!(texts, ["10k", "316k", "4.57M", "50M", "2G"]);
+        let texts = [10e3, 316_012.0, 4_567_000.0, 50e6, 2e9, 5e12].map(number);
+        assert_eq!(texts, ["10k", "316k", "4.57M", "50M", "2G", "5T"]);
     }
 }

@@ -8,12 +8,17 @@ use super::description::Scale;
 use super::number::number;
 
 /// The part of an axis from the least value to the largest.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
     scale: Scale,
     from: f64,
     to: f64,
+    /// The numbers beside the axis, if they are not chosen by its ends.
+    numbers: Option<Vec<f64>>,
 }
+
+/// The most numbers that stand for all values of an axis, and the least distance between them.
+const FEW: (usize, f64) = (7, 0.08);
 
 impl Span {
     /// Returns whether an axis of this scale can show the value.
@@ -28,21 +33,32 @@ impl Span {
             Some((from, to)) => Some((from.min(value), to.max(value))),
         });
         let (from, to) = ends.unwrap_or((1.0, 1.0));
-        match scale {
+        let (from, to) = match scale {
             // An axis needs some length.
-            Scale::Linear if from == to => Self { scale, from: from - 1.0, to: to + 1.0 },
-            Scale::Log if from == to => Self { scale, from: from / 2.0, to: to * 2.0 },
-            _ => Self { scale, from, to },
-        }
+            Scale::Linear if from == to => (from - 1.0, to + 1.0),
+            Scale::Log if from == to => (from / 2.0, to * 2.0),
+            _ => (from, to),
+        };
+        Self { scale, from, to, numbers: None }
+    }
+
+    /// Puts the values themselves beside the axis if they are few and far enough apart.
+    pub(super) fn with_few(self, values: impl IntoIterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let is_far = |pair: &[f64]| self.position(pair[1]) - self.position(pair[0]) >= FEW.1;
+        let are_few = values.len() <= FEW.0 && values.windows(2).all(is_far);
+        Self { numbers: are_few.then_some(values), ..self }
     }
 
     /// Moves the ends outwards to numbers that the axis shows.
     pub(super) fn rounded(self) -> Self {
-        let Self { scale, from, to } = self;
-        match scale {
+        let Self { scale, from, to, .. } = self;
+        let (from, to) = match scale {
             Scale::Linear => {
                 let step = self.step(6);
-                Self { scale, from: (from / step).floor() * step, to: (to / step).ceil() * step }
+                ((from / step).floor() * step, (to / step).ceil() * step)
             }
             Scale::Log => {
                 let numbers = |power: i32| [1.0, 2.0, 5.0].map(|digit| digit * power_of_ten(power));
@@ -51,9 +67,10 @@ impl Span {
                 let power = to.log10().floor() as i32;
                 let above = numbers(power).into_iter().find(|&number| number >= to);
                 let next = power_of_ten(power + 1);
-                Self { scale, from: below.unwrap_or(from), to: above.unwrap_or(next) }
+                (below.unwrap_or(from), above.unwrap_or(next))
             }
-        }
+        };
+        Self { from, to, ..self }
     }
 
     /// Returns the position of a value, from 0 to 1.
@@ -76,6 +93,9 @@ impl Span {
 
     /// Returns the numbers beside the axis, at most `most + 1`.
     fn numbers(&self, most: usize) -> Vec<f64> {
+        if let Some(numbers) = &self.numbers {
+            return numbers.clone();
+        }
         let most = most.clamp(1, 8);
         match self.scale {
             Scale::Linear => {
@@ -152,6 +172,16 @@ mod tests {
         assert_eq!(log.numbers(4), [1.0, 100.0, 1e4, 1e6]);
         let short = Span::of(Scale::Log, [0.3, 4.0]).rounded();
         assert_eq!(short.numbers(8), [0.2, 0.5, 1.0, 2.0, 5.0]);
+    }
+
+    #[test]
+    fn few_values_are_the_numbers() {
+        let numbers = |values: &[f64]| {
+            let values = || values.iter().copied();
+            Span::of(Scale::Linear, values()).with_few(values()).numbers(5)
+        };
+        assert_eq!(numbers(&[4.0, 1.0, 2.0, 1.0]), [1.0, 2.0, 4.0]);
+        assert_eq!(numbers(&[1.0, 1.1, 5.0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
     }
 
     #[test]
