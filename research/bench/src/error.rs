@@ -30,9 +30,9 @@ pub(crate) enum Error {
     /// A counter of a launch is not a number.
     #[error("{file}: launch {launch}, column `{column}`: `{text}` is not a number")]
     Counter { file: String, launch: String, column: String, text: String },
-    /// A file has no records for a picture.
-    #[error("{file}: no records for {picture}")]
-    Missing { file: String, picture: String },
+    /// A file lacks the records for a table or a picture.
+    #[error("{file}: no records for {output}")]
+    Missing { file: String, output: String },
     /// The paper's tables need measurements on a GPU.
     #[error(
         "the paper's tables need an NVIDIA GPU, or measurements from a file (--from FILE): {0}"
@@ -66,6 +66,11 @@ impl Error {
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let file = path.display().to_string();
         move |source| Self::Read { file, source }
+    }
+
+    /// Makes the error of a file that lacks the records for a table or a picture.
+    pub(crate) fn missing(path: &Path, output: &str) -> Self {
+        Self::Missing { file: path.display().to_string(), output: output.to_owned() }
     }
 
     /// Makes the error of a failure to write `path`.

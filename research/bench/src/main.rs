@@ -1,5 +1,5 @@
 //! Measures for research: CTRU-Prime beside other KEMs, the paper's tables and figures, methods of
-//! modular reduction, and every kernel. Draws pictures of the measurements.
+//! modular reduction, and every kernel. Writes tables and pictures of the measurements.
 //!
 //! All measurements have one format, the [`Record`](ctru_measure::Record): one JSON object per
 //! line.
@@ -20,10 +20,9 @@ mod link;
 mod paper;
 #[cfg(feature = "peers")]
 mod peers;
-mod plot;
 #[cfg(feature = "cuda")]
 mod power;
-mod published;
+mod publish;
 mod records;
 mod references;
 mod sources;
@@ -68,8 +67,7 @@ enum Command {
     Copies(copies::Args),
     Counters(counters::Args),
     Failures(failures::Args),
-    Plot(plot::Args),
-    Published(published::Args),
+    Publish(publish::Args),
 }
 
 fn main() -> ExitCode {
@@ -99,7 +97,6 @@ fn run(cli: &Cli) -> Result<(), Error> {
         Command::Copies(args) => copies::run(args, out),
         Command::Counters(args) => counters::run(args, out),
         Command::Failures(args) => failures::run(args, out),
-        Command::Plot(args) => plot::run(args),
-        Command::Published(args) => published::run(args),
+        Command::Publish(args) => publish::run(args),
     }
 }

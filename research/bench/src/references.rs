@@ -132,3 +132,8 @@ pub(crate) fn operations(set: &str, operation: Operation) -> Option<KnownOperati
         peer_on_device: beside(peer_on_device),
     })
 }
+
+/// The bytes of a ciphertext: FIPS 203, table 3, and the NTRU Prime submission of round 3.
+pub(crate) const CIPHERTEXT_BYTES: [(&str, usize); 2] = [("ML-KEM-768", 1088), ("sntrup761", 1039)];
+/// The bytes of a public key, from the same documents.
+pub(crate) const PUBLIC_KEY_BYTES: [(&str, usize); 2] = [("ML-KEM-768", 1184), ("sntrup761", 1158)];

@@ -46,7 +46,7 @@ fn with(mut record: Value, fields: Value) -> Value {
     record
 }
 
-/// Makes a few lines of every kind; those without times have the form of older files.
+/// Makes a few lines of every kind.
 fn measurements() -> Vec<Value> {
     let ceiling = |op: &str, ns: f64| time("ceiling", "", op, "each", 1, 1, ns);
     let of_653 = |bench: &str, op: &str, batch, ns| time(bench, "653", op, "each", batch, 1, ns);
@@ -105,24 +105,36 @@ fn measurements() -> Vec<Value> {
         ceiling("bytes of device memory", 0.00025),
         time("ceiling", "761", "permutations", "each", 1, 1, 0.3),
         time("ceiling", "761", "byte products", "each", 1, 1, 2.5),
-        json!({
-            "set": "761", "op": "encaps", "keys": "each", "batch": 131072,
-            "uploaded": 1158.0, "downloaded": 984.0,
-            "permutations": 7.0, "byte_products": 2.0, "memory_bytes": 8000.0,
-        }),
-        json!({
-            "set": "761", "kernel": "polyphase_small", "registers": 160, "local_bytes": 0,
-            "shared_bytes": 9728,
-            "threads": 32, "blocks": 12,
-        }),
-        json!({
-            "set": "761", "op": "encaps", "device_bytes": 1 << 30, "pinned_bytes": 1 << 27,
-            "watts": [500.0, 520.0, 400.0],
-        }),
-        json!({
-            "set": "761", "op": "decaps", "device_bytes": 1 << 30, "pinned_bytes": 1 << 27,
-            "watts": [],
-        }),
+        with(
+            each("cost", "encaps", 1 << 17, 1, 1.0),
+            json!({
+                "figures": {
+                    "uploaded": 1158.0, "downloaded": 984.0, "permutations": 7.0,
+                    "byte_products": 2.0, "memory_bytes": 8000.0,
+                },
+            }),
+        ),
+        with(
+            each("resources", "polyphase_small", 0, 32, 1.0),
+            json!({
+                "figures": {
+                    "registers": 160.0, "local_bytes": 0.0, "shared_bytes": 9728.0, "blocks": 12.0,
+                },
+            }),
+        ),
+        with(
+            each("load", "encaps", 0, 1, 1.0),
+            json!({
+                "figures": {
+                    "device_bytes": 1u64 << 30, "pinned_bytes": 1 << 27,
+                    "watts": 500.0, "most_watts": 520.0,
+                },
+            }),
+        ),
+        with(
+            each("load", "decaps", 0, 1, 1.0),
+            json!({"figures": {"device_bytes": 1u64 << 30, "pinned_bytes": 1 << 27}}),
+        ),
     ]
 }
 

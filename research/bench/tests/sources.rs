@@ -258,7 +258,7 @@ fn every_figure_of_the_paper_is_in_its_place() {
     let sources = sources();
     let paper = &sources["paper"];
     let Places { places, keys, .. } = places(paper);
-    let mut report = printed("../records/h200-paper.jsonl");
+    let mut report = printed("../records/h200/paper.jsonl");
     for place in &places {
         assert!(place.holds(&mut report, paper), "{place:?}");
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::error::Error;
 use crate::records::Records;
 
-pub(crate) use tables::{comparisons, digits};
+pub(crate) use tables::comparisons;
 
 /// Measure the tables and figures of the paper on a GPU, and print them beside known results
 ///

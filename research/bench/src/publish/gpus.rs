@@ -1,42 +1,35 @@
 //! Draws how rates grow with the number of GPUs of one host.
 
 use ctru_measure::Record;
+use ctru_measure::chart::{Axis, Chart, Line, Scale};
 
 use super::batches::{LINES, SET};
-use super::chart::{self, Axis, Layout, Line, Panel};
 use crate::records::{Records, figure, kind};
 
-/// The panels: what is measured, and its name.
-const PANELS: [(&str, &str); 3] = [
-    (kind::BATCH, "pinned host memory"),
-    (kind::LINK, "plain copies of the same bytes"),
-    (kind::ON_DEVICE, "data on the GPUs"),
+/// The charts: what is measured, and its title.
+const CHARTS: [(&str, &str); 3] = [
+    (kind::BATCH, "Pinned host memory\nOne engine over all GPUs"),
+    (kind::LINK, "Copies alone\nThe bytes that an operation moves, without kernels"),
+    (kind::ON_DEVICE, "Data on the GPUs\nOne engine for each GPU"),
 ];
 
-/// Draws millions of operations per second against the number of GPUs. Returns `None` if the
-/// records lack one of the panels.
-pub(super) fn draw(records: &Records) -> Option<String> {
-    let panel = |(kind, title): (&str, &str)| {
-        let point = |record: &Record| Some((record.figure(figure::GPUS)?, record.ops_per_s / 1e6));
+/// Draws operations per second against the number of GPUs.
+pub(super) fn draw(records: &Records) -> Vec<Chart> {
+    let chart = |(kind, title): (&str, &str)| {
+        let point = |record: &Record| Some((record.figure(figure::GPUS)?, record.ops_per_s));
         let lines = LINES.map(|(operation, keys, name, colour)| Line {
             name: name.to_owned(),
             colour,
-            known: false,
+            dashed: false,
             points: records.of(kind, SET, operation, keys).filter_map(point).collect(),
         });
-        Panel {
-            title: format!("{title}, M/s"),
-            x: Axis::logarithmic("GPUs", &[1.0, 2.0, 4.0]),
-            y: Axis::logarithmic("", &[16.0, 64.0, 256.0, 1024.0]),
+        Chart {
+            title: format!("{title}\nn = 761, H100s of one host, 2^20 operations for each"),
+            x: Axis { label: "GPUs".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "operations per second".to_owned(), scale: Scale::Log },
             lines: lines.into_iter().filter(|line| !line.points.is_empty()).collect(),
+            ..Chart::default()
         }
     };
-    let panels = PANELS.map(panel);
-    let caption = [
-        "n = 761, GPUs of one host, 2^20 operations for each. With pinned memory, one engine over \
-         all GPUs; on the GPUs, one engine for each.",
-    ];
-    let layout = Layout { width: 380.0, height: 280.0, names: 124.0 };
-    let has_lines = panels.iter().all(|panel| !panel.lines.is_empty());
-    has_lines.then(|| chart::draw("Several GPUs of one host", &panels, layout, &caption))
+    CHARTS.map(chart).into()
 }

@@ -1,8 +1,9 @@
 //! Draws the pictures of the reduction laboratory.
 
 use ctru_measure::Record;
+use ctru_measure::chart::{Axis, Chart, Colour, Line, Scale};
 
-use super::chart::{self, Axis, Layout, Line, Panel};
+use super::level;
 use super::palette;
 use crate::lab::{giga_products, len, modulus};
 use crate::records::{Records, distinct, kind};
@@ -29,7 +30,7 @@ fn lines(
             }
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Line { name: name(method), colour: palette::method(method), known: false, points }
+        Line { name: name(method), colour: palette::method(method), dashed: false, points }
     };
     distinct(wanted().map(|record| record.op.as_str())).into_iter().map(line).collect()
 }
@@ -52,53 +53,41 @@ fn name(method: &str) -> String {
 }
 
 /// Draws the rates of chains of modular products.
-pub(super) fn chains(records: &Records) -> Option<String> {
+pub(super) fn chains(records: &Records) -> Vec<Chart> {
     let bits = |record: &Record| modulus(record).log2().ceil();
-    let point = |record: &Record| (bits(record), giga_products(record));
+    let point = |record: &Record| (bits(record), giga_products(record) * 1e9);
     // The picture leaves out the forms of other programs and the moduli that few methods take.
     let is_wanted = |record: &Record| bits(record) <= 30.0 && !record.op.starts_with("unsigned_");
-    let lines = lines(records, kind::CHAIN, is_wanted, point, f64::max);
-    let mut x = Axis::linear("bits of the modulus", &[16.0, 20.0, 24.0, 28.0]);
-    x.from = 15.5;
-    let panel = Panel {
-        title: "billion products per second".to_owned(),
-        x,
-        y: Axis::logarithmic("", &[300.0, 500.0, 1000.0, 2000.0, 4000.0]),
-        lines,
-    };
-    let layout = Layout { width: 620.0, height: 320.0, names: 150.0 };
-    let caption = ["16 dependent products per element, best number of threads, NVIDIA H200."];
-    let title = "Chains of modular products by method";
-    let draw = || chart::draw(title, std::slice::from_ref(&panel), layout, &caption);
-    (!panel.lines.is_empty()).then(draw)
+    vec![Chart {
+        title: "Chains of 16 modular products by method\n\
+                One NVIDIA H200, best number of threads"
+            .to_owned(),
+        x: Axis { label: "bits of the modulus".to_owned(), scale: Scale::Linear },
+        y: Axis { label: "products per second".to_owned(), scale: Scale::Log },
+        lines: lines(records, kind::CHAIN, is_wanted, point, f64::max),
+        ..Chart::default()
+    }]
 }
 
 /// Draws the times of products of long polynomials.
-pub(super) fn products(records: &Records) -> Option<String> {
+pub(super) fn products(records: &Records) -> Vec<Chart> {
     let is_wanted = |record: &Record| {
         len(record) == 1 << 17 && modulus(record) == 469_762_049.0 && record.op != "rounding_shoup"
     };
     let point = |record: &Record| (record.batch as f64, record.median_ns_per_op / 1e3);
     let mut lines = lines(records, kind::CYCLIC, is_wanted, point, f64::min);
-    if lines.is_empty() {
-        return None;
-    }
-    let x = Axis::logarithmic("products per launch", &[1.0, 4.0, 16.0, 64.0, 256.0]);
-    lines.extend(sources::cyclic().map(|(gpu, milliseconds)| {
-        Line::level(&format!("report, {gpu}"), palette::GREY, &x, 1000.0 * milliseconds)
-    }));
-    let panel = Panel {
-        title: "microseconds per product".to_owned(),
-        x,
-        y: Axis::logarithmic("", &[1.0, 10.0, 100.0, 1000.0, 10000.0, 30000.0]),
+    let known = sources::cyclic().map(|(gpu, milliseconds)| {
+        level(format!("report, {gpu}"), Colour::Grey, &lines, 1000.0 * milliseconds)
+    });
+    lines.extend(known);
+    vec![Chart {
+        title: "Products modulo x^131072 - 1 and 469762049 by method\n\
+                Solid: NVIDIA H200, data on the GPU, best number of threads\n\
+                Dashed: two student reports, each with its best time for one product"
+            .to_owned(),
+        x: Axis { label: "products per launch".to_owned(), scale: Scale::Log },
+        y: Axis { label: "microseconds per product".to_owned(), scale: Scale::Log },
         lines,
-    };
-    let layout = Layout { width: 620.0, height: 380.0, names: 150.0 };
-    let caption = [
-        "Solid: NVIDIA H200, data on the device, best number of threads. Dashed: two student \
-         reports,",
-        "each with its best time for one product; what those times contain is not known.",
-    ];
-    let title = "Products modulo x^131072 - 1 and 469762049 by method";
-    Some(chart::draw(title, &[panel], layout, &caption))
+        ..Chart::default()
+    }]
 }

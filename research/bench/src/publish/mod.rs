@@ -1,66 +1,118 @@
-//! `ctru-research plot`: draws the pictures of `research/records` from the records there.
+//! `ctru-research publish`: writes what pages show of the records.
 //!
-//! [`svg`] writes elements, [`chart`] draws panels with axes and labelled lines, [`palette`] gives
-//! each method one colour, and the other modules define the pictures.
+//! Each picture has a module, which makes its charts from the records. A table holds the numbers of
+//! these charts, so that a change of a picture can be read.
 
 mod batches;
-mod chart;
 mod failures;
 mod gpus;
 mod laboratory;
 mod overview;
 mod palette;
 mod paper;
-mod svg;
+mod rates;
+mod report;
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ctru_measure::chart::{self, Chart, Colour, Line};
+
 use crate::error::Error;
 use crate::records::Records;
 
-/// Draw all pictures as SVG, from the files of records in a folder
+/// Write the tables and pictures of the pages from the records
+///
+/// Writes research/tables, research/pictures and docs/pictures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the files h200-paper.jsonl, h200-batches.jsonl, h100-gpus.jsonl,
-    /// lab-reductions.jsonl, lab-ntt.jsonl and failures.jsonl
+    /// Folder of the records, as archives or unpacked
     #[arg(long, value_name = "FOLDER", default_value = "research/records")]
     records: PathBuf,
-    /// Folder of the pictures [default: the folder of the records]
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
+    /// Root of the repository whose files are written
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    out: PathBuf,
 }
 
-/// A picture: the name of its file, the file of its records, and the function that draws it. The
-/// function returns `None` if the records have nothing to draw.
-type Picture = (&'static str, &'static str, fn(&Records) -> Option<String>);
+/// A picture.
+struct Picture {
+    folder: &'static str,
+    name: &'static str,
+    /// The files of its records.
+    records: &'static [&'static str],
+    /// The charts in a row.
+    columns: usize,
+    draw: fn(&Records) -> Vec<Chart>,
+}
 
+const DOCS: &str = "docs/pictures";
+const RESEARCH: &str = "research/pictures";
+const TABLES: &str = "research/tables";
+
+#[rustfmt::skip]
 const PICTURES: [Picture; 10] = [
-    ("overview.svg", "h200-paper.jsonl", overview::draw),
-    ("batches-rates.svg", "h200-batches.jsonl", batches::rates),
-    ("batches-times.svg", "h200-batches.jsonl", batches::times),
-    ("paper-figure-6-throughput.svg", "h200-paper.jsonl", paper::throughput),
-    ("paper-figure-6-latency.svg", "h200-paper.jsonl", paper::latency),
-    ("paper-figure-7.svg", "h200-paper.jsonl", paper::streams),
-    ("reductions.svg", "lab-reductions.jsonl", laboratory::chains),
-    ("ntt-batches.svg", "lab-ntt.jsonl", laboratory::products),
-    ("gpus.svg", "h100-gpus.jsonl", gpus::draw),
-    ("failures.svg", "failures.jsonl", failures::draw),
+    picture(DOCS, "overview", &["zen5/peers.jsonl", "h200/paper.jsonl"], 2, overview::draw),
+    picture(DOCS, "batches-rates", &["h200/batches.jsonl"], 2, batches::rates),
+    picture(DOCS, "batches-times", &["h200/batches.jsonl"], 2, batches::times),
+    picture(DOCS, "gpus", &["h100/gpus.jsonl"], 2, gpus::draw),
+    picture(DOCS, "failures", &["zen5/failures.jsonl"], 2, failures::draw),
+    picture(RESEARCH, "paper-figure-6-throughput", &["h200/paper.jsonl"], 2, paper::throughput),
+    picture(RESEARCH, "paper-figure-6-latency", &["h200/paper.jsonl"], 2, paper::latency),
+    picture(RESEARCH, "paper-figure-7", &["h200/paper.jsonl"], 2, paper::streams),
+    picture(RESEARCH, "reductions", &["h200/lab-reductions.jsonl"], 1, laboratory::chains),
+    picture(RESEARCH, "ntt-batches", &["h200/lab-ntt.jsonl"], 1, laboratory::products),
 ];
+
+const fn picture(
+    folder: &'static str,
+    name: &'static str,
+    records: &'static [&'static str],
+    columns: usize,
+    draw: fn(&Records) -> Vec<Chart>,
+) -> Picture {
+    Picture { folder, name, records, columns, draw }
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let out: &Path = args.out.as_deref().unwrap_or(&args.records);
-    fs::create_dir_all(out).map_err(Error::write(out))?;
-    for (picture, records, draw) in PICTURES {
-        let source = args.records.join(records);
-        let records = Records::read(std::slice::from_ref(&source))?;
-        let text = draw(&records).ok_or_else(|| Error::Missing {
-            file: source.display().to_string(),
-            picture: picture.to_owned(),
-        })?;
-        let target = out.join(picture);
-        fs::write(&target, text).map_err(Error::write(&target))?;
+    for picture in &PICTURES {
+        let charts = charts(picture, &args.records)?;
+        let svg = chart::svg(&charts, picture.columns);
+        write(&args.out, picture.folder, &format!("{}.svg", picture.name), &svg)?;
+        let numbers = tables::numbers(&charts);
+        write(&args.out, TABLES, &format!("{}.csv", picture.name), &numbers)?;
     }
-    Ok(())
+    write(&args.out, TABLES, "rates.csv", &rates::table(&args.records)?)?;
+    write(&args.out, TABLES, "published.jsonl", &report::lines(&args.records)?)
+}
+
+/// Makes the charts of a picture, all of whose lines have points.
+fn charts(picture: &Picture, folder: &Path) -> Result<Vec<Chart>, Error> {
+    let files: Vec<PathBuf> = picture.records.iter().map(|file| folder.join(file)).collect();
+    let charts = (picture.draw)(&Records::read(&files)?);
+    let is_empty = |chart: &Chart| {
+        chart.lines.is_empty() && chart.bars.is_empty()
+            || chart.lines.iter().any(|line| line.points.is_empty())
+    };
+    if charts.is_empty() || charts.iter().any(is_empty) {
+        return Err(Error::missing(&files[0], picture.name));
+    }
+    Ok(charts)
+}
+
+fn write(root: &Path, folder: &str, name: &str, text: &str) -> Result<(), Error> {
+    let folder = root.join(folder);
+    fs::create_dir_all(&folder).map_err(Error::write(&folder))?;
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(Error::write(&path))
+}
+
+/// Makes a line from a known result that does not depend on the horizontal axis. It is as long as
+/// the axis that the other lines need.
+fn level(name: String, colour: Colour, beside: &[Line], value: f64) -> Line {
+    let ends = || beside.iter().flat_map(|line| &line.points).map(|point| point.0);
+    let (from, to) = (ends().reduce(f64::min), ends().reduce(f64::max));
+    let points = from.into_iter().chain(to).map(|x| (x, value)).collect();
+    Line { name, colour, dashed: true, points }
 }

@@ -1,67 +1,96 @@
-//! Draws the picture at the head of the README: the rates of this project and of its peers on one
-//! card.
+//! Draws the picture at the head of the README: rates on one core of a CPU and on a GPU, and sizes,
+//! beside those of other KEMs of similar security.
 
+use ctru_kem::{CtruPrime761, ParameterSet};
+use ctru_measure::chart::{Axis, Bar, Chart, Colour};
 use ctru_measure::{KeyUse, Operation, Record};
 
 use super::palette;
-use super::svg::{Anchor, Style, Svg};
-use crate::paper::digits;
 use crate::records::{Records, kind};
 use crate::references;
 
-const SETS: [&str; 3] = ["653", "761", "1277"];
+/// The parameter set beside the other KEMs.
+const SET: &str = "761";
 
-/// The width of a panel, including the values at the right of the bars.
-const PANEL: f64 = 312.0;
-/// The width of the longest bar.
-const LONGEST: f64 = 170.0;
-/// The rate of the longest bar, in millions per second.
-const MOST: f64 = 50.0;
-const TOP: f64 = 74.0;
-const BAR: f64 = 15.0;
-const GROUP: f64 = 84.0;
+/// The other KEMs on a CPU: the name of the library in records, and the name in the picture.
+const LIBRARIES: [(&str, &str); 3] = [
+    ("aws-lc-rs", "ML-KEM-768, aws-lc"),
+    ("libcrux-ml-kem", "ML-KEM-768, libcrux"),
+    ("pqcrypto-ntruprime", "sntrup761, PQClean"),
+];
 
-/// Draws the rates of batches in which each operation has its own key, transfers included.
-pub(super) fn draw(records: &Records) -> Option<String> {
-    let title = "Million operations per second on one NVIDIA H200, a key for each operation, \
-                 transfers included";
-    let mut svg = Svg::new(SETS.len() as f64 * PANEL + 16.0, TOP + 3.0 * GROUP + 56.0, title);
-    for (number, set) in SETS.into_iter().enumerate() {
-        let left = 16.0 + PANEL * number as f64;
-        svg.text((left, TOP - 18.0), Anchor::Start, Style::Title, &format!("n = {set}"));
-        for (number, operation) in Operation::ALL.into_iter().enumerate() {
-            let top = TOP + GROUP * number as f64;
-            svg.text((left, top + 10.0), Anchor::Start, Style::Muted, operation.name());
-            for (row, (name, rate, colour)) in rates(records, set, operation)?.iter().enumerate() {
-                let y = top + 16.0 + (BAR + 4.0) * row as f64;
-                let width = LONGEST * rate / MOST;
-                svg.bar((left, y), (width.max(1.0), BAR), colour);
-                // The smallest rates need three decimals.
-                let value = if *rate < 1.0 { format!("{rate:.3}") } else { digits(Some(*rate)) };
-                let at = (left + width + 6.0, y + BAR - 3.0);
-                svg.text(at, Anchor::Start, Style::Label, &format!("{value}  {name}"));
-            }
-        }
-    }
-    Some(svg.finish(&[
-        "ctru: h200-paper.jsonl. Authors: the paper's public CUDA code, repaired where it crashed. \
-         ML-KEM-768: CUDA-PQC (ICICLE), the fastest open GPU code",
-        "that we found. We measured both peers on the same kind of card on 2026-11-20; the figures \
-         are in research/bench/src/references.rs.",
-    ]))
+const CTRU: &str = "CTRU-Prime-761";
+
+/// Draws a row of charts for each operation, and one for the sizes.
+pub(super) fn draw(records: &Records) -> Vec<Chart> {
+    let rows = [
+        (Operation::Encaps, "Encapsulations"),
+        (Operation::Decaps, "Decapsulations"),
+        (Operation::Keygen, "Key generations"),
+    ];
+    let rates = rows.into_iter().flat_map(|(operation, name)| {
+        [on_cpu(records, operation, name), on_gpu(records, operation, name)]
+    });
+    let sizes = [
+        sizes(
+            "Bytes of a ciphertext",
+            <CtruPrime761>::CIPHERTEXT_BYTES,
+            references::CIPHERTEXT_BYTES,
+        ),
+        sizes(
+            "Bytes of a public key",
+            <CtruPrime761>::ENCAPSULATION_KEY_BYTES,
+            references::PUBLIC_KEY_BYTES,
+        ),
+    ];
+    rates.chain(sizes).collect()
 }
 
-/// Returns the name, the rate in millions per second and the colour of each bar.
-fn rates(
-    records: &Records,
-    set: &str,
-    operation: Operation,
-) -> Option<Vec<(&'static str, f64, &'static str)>> {
-    let ours = records.of(kind::BATCH, set, operation, KeyUse::Each);
-    let ours = ours.max_by_key(|record: &&Record| record.batch)?.ops_per_s;
-    let known = references::operations(set, operation)?;
-    let mut rates =
-        vec![("ctru", ours, palette::OURS), ("authors", known.authors, palette::AUTHORS)];
-    rates.extend(known.peer.map(|rate| ("ML-KEM-768", rate, palette::OTHERS)));
-    Some(rates.into_iter().map(|(name, rate, colour)| (name, rate / 1e6, colour)).collect())
+fn bar(name: &str, colour: Colour, value: f64) -> Bar {
+    Bar { name: name.to_owned(), colour, value }
+}
+
+fn chart(title: String, bars: Vec<Bar>) -> Chart {
+    Chart { title, x: Axis::default(), bars, ..Chart::default() }
+}
+
+/// Draws the rates of single operations.
+fn on_cpu(records: &Records, operation: Operation, name: &str) -> Chart {
+    let of = |engine: &str, set: &str| {
+        let is_wanted = |record: &&Record| {
+            record.engine == engine
+                && record.op == operation.name()
+                && record.pk_encoding != "packed13"
+                && (set.is_empty() || record.set == set)
+        };
+        records.of_kind(kind::SINGLE).find(is_wanted).map(|record| record.ops_per_s)
+    };
+    let ours = of("ctru", SET).map(|rate| bar(CTRU, palette::OURS, rate));
+    let others = LIBRARIES
+        .iter()
+        .filter_map(|(engine, name)| Some(bar(name, palette::OTHERS, of(engine, "")?)));
+    let title = format!("{name} per second on one CPU core\nAMD EPYC (Zen 5), one at a time");
+    chart(title, ours.into_iter().chain(others).collect())
+}
+
+/// Draws the rates of batches in which each operation has its own key.
+fn on_gpu(records: &Records, operation: Operation, name: &str) -> Chart {
+    let ours = records.of(kind::BATCH, SET, operation, KeyUse::Each);
+    let ours = ours.max_by_key(|record| record.batch);
+    let ours = ours.map(|record| bar(CTRU, palette::OURS, record.ops_per_s));
+    let known = references::operations(SET, operation);
+    let peer = known.as_ref().and_then(|known| known.peer);
+    let peer = peer.map(|rate| bar("ML-KEM-768, ICICLE", palette::OTHERS, rate));
+    let authors = known.map(|known| bar("authors' CUDA code", palette::AUTHORS, known.authors));
+    let title = format!(
+        "{name} per second on one GPU\nNVIDIA H200, batches with a key each, transfers included"
+    );
+    chart(title, ours.into_iter().chain(peer).chain(authors).collect())
+}
+
+/// Draws the sizes of this and of other KEMs.
+fn sizes(title: &str, ours: usize, others: [(&str, usize); 2]) -> Chart {
+    let ours = bar(CTRU, palette::OURS, ours as f64);
+    let others = others.map(|(name, bytes)| bar(name, palette::OTHERS, bytes as f64));
+    chart(title.to_owned(), [ours].into_iter().chain(others).collect())
 }

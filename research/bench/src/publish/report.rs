@@ -1,9 +1,7 @@
-//! `ctru-research published`: collects the measurements that readers can give to `ctru report` beside
-//! their own.
+//! Collects the measurements that `ctru report` can draw beside those of its reader: a part of the
+//! records, and known results of others as records.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ctru_measure::{KeyUse, Operation, Record};
 
@@ -12,29 +10,13 @@ use crate::records::{Records, kind, method};
 use crate::references;
 use crate::sources::{self, TensorProducts};
 
-/// Write the published measurements as one file for `ctru report`: those of this project, from a
-/// folder of records, and known results of others
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Folder of the records
-    #[arg(long, value_name = "FOLDER", default_value = "research/records")]
-    records: PathBuf,
-    /// File to write
-    #[arg(long, value_name = "FILE", default_value = "research/tables/published.jsonl")]
-    out: PathBuf,
-}
-
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let ours = ours(&args.records)?;
-    let write = || -> std::io::Result<()> {
-        let mut out = BufWriter::new(File::create(&args.out)?);
-        for record in ours.iter().chain(&known()) {
-            record.write_line(&mut out)?;
-        }
-        out.flush()
-    };
-    write().map_err(Error::write(&args.out))
+/// Returns the measurements as lines of JSON.
+pub(super) fn lines(folder: &Path) -> Result<String, Error> {
+    let mut lines = Vec::new();
+    for record in ours(folder)?.iter().chain(&known()) {
+        record.write_line(&mut lines)?;
+    }
+    Ok(String::from_utf8(lines).expect("JSON is text"))
 }
 
 /// Returns the measurements of this project that the figures show.
@@ -46,22 +28,19 @@ fn ours(folder: &Path) -> Result<Vec<Record>, Error> {
         let before = chosen.len();
         chosen.extend(records.0.into_iter().filter(wanted));
         if chosen.len() == before {
-            return Err(Error::Missing {
-                file: folder.join(file).display().to_string(),
-                picture: "the published measurements".to_owned(),
-            });
+            return Err(Error::missing(&folder.join(file), "published.jsonl"));
         }
         Ok(())
     };
-    choose("cpu-zen5-1-thread.jsonl", &|_| true)?;
-    choose("peers-zen5.jsonl", &|record| {
+    choose("zen5/1-thread.jsonl", &|_| true)?;
+    choose("zen5/peers.jsonl", &|record| {
         record.bench == kind::SINGLE && record.pk_encoding != "packed13"
     })?;
-    choose("h200-batches.jsonl", &|record| {
+    choose("h200/batches.jsonl", &|record| {
         record.transfers != "pageable host memory" && record.callers == 1
     })?;
-    choose("h200-paper.jsonl", &|record| match record.bench.as_str() {
-        // h200-batches.jsonl has more batches of 761.
+    choose("h200/paper.jsonl", &|record| match record.bench.as_str() {
+        // h200/batches.jsonl has more batches of 761.
         kind::BATCH => record.set != "761",
         kind::PRODUCTS_ALONE | kind::AFTER_PRODUCT => record.set == *paper_set,
         _ => false,

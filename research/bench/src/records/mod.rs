@@ -3,9 +3,9 @@
 //! The value of [`Record::bench`] tells the kind of a measurement. Kinds with numbers besides times
 //! keep these in [`Record::figures`], under the names of the module [`figure`].
 
-mod old;
+mod file;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -215,13 +215,12 @@ pub(crate) mod figure {
 pub(crate) struct Records(pub(crate) Vec<Record>);
 
 impl Records {
-    /// Reads files of measurements.
+    /// Reads files of measurements, also from the archives in `research/records`.
     pub(crate) fn read(paths: &[PathBuf]) -> Result<Self, Error> {
         let mut records = Vec::new();
         for path in paths {
-            let text = fs::read_to_string(path).map_err(Error::read(path))?;
-            for (number, line) in text.lines().enumerate() {
-                let record = old::parse(line).map_err(|source| Error::Record {
+            for (number, line) in file::read(path)?.lines().enumerate() {
+                let record = serde_json::from_str(line).map_err(|source| Error::Record {
                     file: path.display().to_string(),
                     line: number + 1,
                     source,

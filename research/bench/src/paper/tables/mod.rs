@@ -101,7 +101,7 @@ fn wrapped(text: &str) -> String {
 
 /// Formats a number with three significant digits, or with four decimals if it is below 1. Returns
 /// a dash if there is no number.
-pub(crate) fn digits(value: Option<f64>) -> String {
+fn digits(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
         Some(value) if value >= 100.0 => format!("{value:.0}"),
