@@ -52,14 +52,11 @@ fn section(title: &str, records: &[&(String, Record)]) -> String {
         return String::new();
     }
     let (rates, shared) = rates(records);
-    let shared = match shared.as_str() {
-        "" => String::new(),
-        shared => format!("<p>All rates: {}.</p>\n", escaped(shared)),
-    };
+    let all = if shared.is_empty() { "" } else { "All rates: " };
     let pictures: String = charts(&rates).into_iter().map(|one| chart::svg(&[one], 1)).collect();
     let pictures = if pictures.is_empty() { pictures } else { scroll("Pictures", &pictures) };
     let table = scroll(title, &table(&rates));
-    format!("<h2>{title}</h2>\n{shared}{pictures}{table}")
+    format!("<h2>{title}</h2>\n<p>{all}{}</p>\n{pictures}{table}", escaped(&shared))
 }
 
 /// Returns whether a record has the rate of an operation of the KEM.
@@ -162,15 +159,14 @@ fn charts(rates: &BTreeMap<(Set<'_>, String), Rates>) -> Vec<Chart> {
 /// Returns a table with all rates.
 fn table(rates: &BTreeMap<(Set<'_>, String), Rates>) -> String {
     let mut rows = String::new();
-    let most =
-        |at: usize| rates.values().flat_map(|of| of[at].values()).copied().fold(0.0, f64::max);
-    let most: Vec<f64> = (0..OPERATIONS.len()).map(most).collect();
+    let all = |at: usize| rates.values().flat_map(move |of| of[at].values());
+    let most = [0, 1, 2].map(|operation| all(operation).copied().fold(0.0, f64::max));
     for ((set, name), rates) in rates {
         let sizes: BTreeSet<usize> = rates.iter().flat_map(BTreeMap::keys).copied().collect();
         for batch in sizes {
             // 0 says that the size is not known.
             let size = if batch > 0 { batch.to_string() } else { String::new() };
-            let bars = rates.iter().zip(&most).map(|(of, most)| match of.get(&batch) {
+            let bars = rates.iter().zip(most).map(|(of, most)| match of.get(&batch) {
                 None => "<td></td>".to_owned(),
                 Some(&rate) => format!(
                     "<td class=\"number bar\" style=\"--part: {:.1}%\">{}</td>",
