@@ -184,16 +184,15 @@ fn table(rates: &BTreeMap<(Set<'_>, String), Rates>) -> String {
     }
     let operations = OPERATIONS.map(|name| format!("<th class=\"number\">{name}</th>")).concat();
     format!(
-        "<table>\n<thead><tr><th>set</th><th>setting</th><th class=\"number\">batch</th>{operations}\
-         </tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
+        "<table>\n<thead><tr><th>set</th><th>setting</th><th class=\"number\">batch</th>\
+         {operations}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
     )
 }
 
 /// Returns an element that scrolls what is too wide.
 fn scroll(name: &str, content: &str) -> String {
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">\n{content}</div>\n"
-    )
+    let attributes = format!(r#"class="scroll" tabindex="0" role="region" aria-label="{name}""#);
+    format!("<div {attributes}>\n{content}</div>\n")
 }
 
 /// Returns a text from outside for a place between tags.
