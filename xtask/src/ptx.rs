@@ -15,6 +15,26 @@ pub fn divides(kernel: &str) -> bool {
     kernel.contains("runtime_division") && !kernel.starts_with("values_")
 }
 
+/// Returns whether a kernel checks a method on every input. The numbers with which it computes are
+/// public.
+#[must_use]
+pub fn is_check(kernel: &str) -> bool {
+    kernel.starts_with("check_")
+}
+
+/// Returns the text with empty lines in place of the kernels that [check](is_check) a method.
+#[must_use]
+pub fn without_checks(ptx: &str) -> String {
+    let mut is_inside = false;
+    let lines = ptx.split_inclusive('\n').map(|line| {
+        is_inside = entry(line).map_or(is_inside, is_check);
+        let kept = if is_inside { "\n" } else { line };
+        is_inside &= !line.starts_with('}');
+        kept
+    });
+    lines.collect()
+}
+
 /// Returns the compiler's assembly without the parts that differ between machines.
 ///
 /// Removes comments and empty lines. Gives tables new names, with numbers in the order of
@@ -287,6 +307,16 @@ mod tests {
             .replace("84e8d07010437369c56c7cd5cfb7069a", "0123")
             .replace("CslKQ9YjQ88iO_", "Cs0_");
         assert_eq!(normalise(&elsewhere), expected);
+    }
+
+    #[test]
+    fn leaves_checks_out() {
+        let checks = ASSEMBLY.replace("entry b_653", "entry check_653");
+        let without = without_checks(&checks);
+        assert_eq!(entries(&without), ["a_653"]);
+        let line = |text: &str| text.lines().position(|line| line.contains("entry a_653"));
+        assert_eq!(line(&without), line(&checks));
+        assert_eq!(without_checks(ASSEMBLY), ASSEMBLY);
     }
 
     #[test]

@@ -129,42 +129,42 @@ macro_rules! checks {
 }
 checks! {
     // Coefficients of the scheme's rings, in inversions and after products.
-    EveryInput MODULO_653 "modulo_653" Modulo<R653>;
-    EveryInput MODULO_761 "modulo_761" Modulo<R761>;
-    EveryInput MODULO_1277 "modulo_1277" Modulo<R1277>;
+    EveryInput MODULO_653 "check_modulo_653" Modulo<R653>;
+    EveryInput MODULO_761 "check_modulo_761" Modulo<R761>;
+    EveryInput MODULO_1277 "check_modulo_1277" Modulo<R1277>;
     // The methods of the products by the paper's transform.
-    EveryInput PSEUDO_MERSENNE_653 "pseudo_mersenne_653" PseudoMersenne<24, 6>;
-    EveryInput PSEUDO_MERSENNE_761 "pseudo_mersenne_761_and_1277" PseudoMersenne<25, 12>;
-    EveryInput SHOUP_653 "shoup_653" Shoup<16_777_153>;
-    EveryInput SHOUP_761 "shoup_761_and_1277" Shoup<33_550_337>;
-    EveryInput MONTGOMERY_653 "montgomery_653" Montgomery<16_777_153>;
-    EveryInput MONTGOMERY_761 "montgomery_761_and_1277" Montgomery<33_550_337>;
+    EveryInput PSEUDO_MERSENNE_653 "check_pseudo_mersenne_653" PseudoMersenne<24, 6>;
+    EveryInput PSEUDO_MERSENNE_761 "check_pseudo_mersenne_761_and_1277" PseudoMersenne<25, 12>;
+    EveryInput SHOUP_653 "check_shoup_653" Shoup<16_777_153>;
+    EveryInput SHOUP_761 "check_shoup_761_and_1277" Shoup<33_550_337>;
+    EveryInput MONTGOMERY_653 "check_montgomery_653" Montgomery<16_777_153>;
+    EveryInput MONTGOMERY_761 "check_montgomery_761_and_1277" Montgomery<33_550_337>;
     // The other methods of the laboratory, with a modulus of the laboratory.
-    EveryInput BARRETT "barrett" Barrett<469_762_049>;
-    EveryInput CONSTANT_DIVISION "constant_division" ConstantDivision<469_762_049>;
-    EveryInput RUNTIME_DIVISION "runtime_division" RuntimeDivision<469_762_049>;
-    EveryInput PLANTARD "plantard" Plantard<469_762_049>;
-    EveryInput ROUNDING_SHOUP "rounding_shoup" RoundingShoup<469_762_049>;
-    EveryInput PROTH "proth" Proth<7, 26>;
-    EveryInput MERSENNE "mersenne" Mersenne<31>;
-    EveryInput FLOAT "float" Float<16_777_207>;
-    EveryInput UNSIGNED_DIVISION "unsigned_division" UnsignedDivision<469_762_049>;
-    EveryInput UNSIGNED_SHOUP "unsigned_shoup" UnsignedShoup<469_762_049>;
-    EveryInput UNSIGNED_MONTGOMERY "unsigned_montgomery" UnsignedMontgomery<469_762_049>;
+    EveryInput BARRETT "check_barrett" Barrett<469_762_049>;
+    EveryInput CONSTANT_DIVISION "check_constant_division" ConstantDivision<469_762_049>;
+    EveryInput RUNTIME_DIVISION "check_runtime_division" RuntimeDivision<469_762_049>;
+    EveryInput PLANTARD "check_plantard" Plantard<469_762_049>;
+    EveryInput ROUNDING_SHOUP "check_rounding_shoup" RoundingShoup<469_762_049>;
+    EveryInput PROTH "check_proth" Proth<7, 26>;
+    EveryInput MERSENNE "check_mersenne" Mersenne<31>;
+    EveryInput FLOAT "check_float" Float<16_777_207>;
+    EveryInput UNSIGNED_DIVISION "check_unsigned_division" UnsignedDivision<469_762_049>;
+    EveryInput UNSIGNED_SHOUP "check_unsigned_shoup" UnsignedShoup<469_762_049>;
+    EveryInput UNSIGNED_MONTGOMERY "check_unsigned_montgomery" UnsignedMontgomery<469_762_049>;
     // All pairs modulo the moduli of the scheme.
-    EveryFactor MODULO_4591 "modulo_pairs_4591" Modulo<R761>;
-    EveryFactor MODULO_4621 "modulo_pairs_4621" Modulo<R653>;
-    EveryFactor MODULO_7879 "modulo_pairs_7879" Modulo<R1277>;
-    EveryFactor MONTGOMERY_4591 "montgomery_pairs_4591" Montgomery<4591>;
-    EveryFactor MONTGOMERY_4621 "montgomery_pairs_4621" Montgomery<4621>;
-    EveryFactor MONTGOMERY_7879 "montgomery_pairs_7879" Montgomery<7879>;
-    EveryFactor SHOUP_4591 "shoup_pairs_4591" Shoup<4591>;
-    EveryFactor SHOUP_4621 "shoup_pairs_4621" Shoup<4621>;
-    EveryFactor SHOUP_7879 "shoup_pairs_7879" Shoup<7879>;
-    EveryFactor PLANTARD_4591 "plantard_pairs_4591" Plantard<4591>;
-    EveryFactor PLANTARD_4621 "plantard_pairs_4621" Plantard<4621>;
-    EveryFactor PLANTARD_7879 "plantard_pairs_7879" Plantard<7879>;
-    EveryFactor FLOAT_4591 "float_pairs_4591" Float<4591>;
-    EveryFactor FLOAT_4621 "float_pairs_4621" Float<4621>;
-    EveryFactor FLOAT_7879 "float_pairs_7879" Float<7879>;
+    EveryFactor MODULO_4591 "check_modulo_pairs_4591" Modulo<R761>;
+    EveryFactor MODULO_4621 "check_modulo_pairs_4621" Modulo<R653>;
+    EveryFactor MODULO_7879 "check_modulo_pairs_7879" Modulo<R1277>;
+    EveryFactor MONTGOMERY_4591 "check_montgomery_pairs_4591" Montgomery<4591>;
+    EveryFactor MONTGOMERY_4621 "check_montgomery_pairs_4621" Montgomery<4621>;
+    EveryFactor MONTGOMERY_7879 "check_montgomery_pairs_7879" Montgomery<7879>;
+    EveryFactor SHOUP_4591 "check_shoup_pairs_4591" Shoup<4591>;
+    EveryFactor SHOUP_4621 "check_shoup_pairs_4621" Shoup<4621>;
+    EveryFactor SHOUP_7879 "check_shoup_pairs_7879" Shoup<7879>;
+    EveryFactor PLANTARD_4591 "check_plantard_pairs_4591" Plantard<4591>;
+    EveryFactor PLANTARD_4621 "check_plantard_pairs_4621" Plantard<4621>;
+    EveryFactor PLANTARD_7879 "check_plantard_pairs_7879" Plantard<7879>;
+    EveryFactor FLOAT_4591 "check_float_pairs_4591" Float<4591>;
+    EveryFactor FLOAT_4621 "check_float_pairs_4621" Float<4621>;
+    EveryFactor FLOAT_7879 "check_float_pairs_7879" Float<7879>;
 }
