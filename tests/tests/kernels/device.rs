@@ -8,6 +8,7 @@ use ctru_gpu_runtime::cuda::{CudaDevice, CudaMemory, CudaQueue};
 use ctru_gpu_runtime::{Buffer as Array, Device, HostMemory, Plain, Queue, RuntimeError};
 
 /// Whether kernels run on the emulator, where long launches take seconds.
+#[allow(dead_code, reason = "not every test that includes this file has long launches")]
 pub(crate) const IS_EMULATED: bool = false;
 
 /// Runs a kernel on copies of arrays of the host, and copies the results back.

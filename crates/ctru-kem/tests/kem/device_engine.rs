@@ -351,8 +351,7 @@ fn lose<P: ParameterSet, T>(
     check: impl Fn(&[usize], T),
 ) -> Vec<usize> {
     let mut lengths = Vec::new();
-    // One launch does a whole operation with the first way to multiply, and several launches with
-    // the second one.
+    // One launch does a whole operation of a small batch, and several launches one of a large batch.
     for as_large in [false, true] {
         let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
         for operations in (0..).step_by(step) {
@@ -477,7 +476,7 @@ fn a_lost_device_leaves_keys_well_formed() {
         },
     );
     lengths.dedup();
-    // Once for each way to multiply.
+    // Once for a small batch, and once for a large one.
     assert_eq!(lengths, [0, 1, 2, 0, 1, 2]);
 }
 
@@ -521,7 +520,7 @@ fn a_lost_device_leaves_old_keys() {
         },
     );
     lengths.dedup();
-    // Once for each way to multiply.
+    // Once for a small batch, and once for a large one.
     assert_eq!(lengths, [0, 1, 2, 0, 1, 2]);
 }
 

@@ -25,7 +25,8 @@ fn cpu<P: ParameterSet>() -> CpuRows<P> {
     CpuRows::new(CpuEngine::with_threads(2).unwrap())
 }
 
-/// Products with which the host checks the keys of small batches, and with which the device does.
+/// Values of `as_large`: the host checks the keys of small batches, and the device those of large
+/// ones.
 const CHECKS: [bool; 2] = [false, true];
 
 fn emulator<P: ParameterSet>(as_large: bool) -> DeviceRows<P, EmulatedDevice> {
