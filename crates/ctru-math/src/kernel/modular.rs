@@ -55,9 +55,19 @@ pub struct Modulo<R>(PhantomData<R>);
 impl<R: Ring> Modulo<R> {
     /// Largest absolute value of a product, and the largest that [`canonical`](Self::canonical)
     /// takes.
-    pub const BOUND: i32 = (3 * R::Q / 2) as i32;
+    pub const BOUND: i32 = {
+        // Sums of a product and a small multiple of `q` fit in 32 bits, too.
+        assert!(R::Q % 2 == 1 && R::Q < 1 << 29);
+        (3 * R::Q / 2) as i32
+    };
     const BITS: u32 = u32::BITS - R::Q.leading_zeros();
-    const MU: i64 = ((1 << (Self::BITS + 30)) + (R::Q as i64) / 2) / R::Q as i64;
+    const MU: i64 = {
+        let mu = ((1 << (Self::BITS + 30)) + (R::Q as i64) / 2) / R::Q as i64;
+        // The factors of the estimate fit in 32 bits.
+        let largest = i32::MAX as i64 * (R::Q / 2) as i64;
+        assert!(largest >> (Self::BITS - 1) <= i32::MAX as i64 && mu <= i32::MAX as i64);
+        mu
+    };
     const ROUNDING: i64 = (1 << 30) + Self::MU / 2;
 
     /// Returns a representative of `a * w`.
