@@ -7,8 +7,9 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use xtask::families;
+use xtask::flow::declared::public_arrays;
 use xtask::manifest::{self, Manifest, RECIPE, Recipe};
-use xtask::ptx::faults;
+use xtask::ptx::{divides, entries, faults, is_check};
 use xtask::workspace;
 
 /// Copies all files that the manifest covers, and writes a manifest that fits the copy.
@@ -58,6 +59,14 @@ fn differences_after(file: &str, text: &str) -> Vec<String> {
 #[test]
 fn the_committed_ptx_has_no_faults() {
     assert_eq!(faults(&ptx(&workspace::root())), []);
+}
+
+#[test]
+fn no_exception_fits_a_kernel_of_the_kem() {
+    let text = ptx(&workspace::root());
+    let excepted =
+        |kernel: &&str| divides(kernel) || is_check(kernel) || !public_arrays(kernel).is_empty();
+    assert_eq!(entries(&text).into_iter().filter(excepted).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
