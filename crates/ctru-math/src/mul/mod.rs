@@ -4,9 +4,8 @@
 //! by NTTs modulo several primes (RNS). [`schoolbook`] computes the product by definition. Tests
 //! compare all other products with it.
 //!
-//! This crate has three other forms of the product. [`ntt`](crate::ntt) is the paper's transform.
-//! The other two are oracles for GPU kernels: the product of a Toeplitz matrix and a vector, and
-//! eight products of byte matrices.
+//! [`kernel`](crate::kernel) has two other forms of the product, which are oracles for GPU kernels:
+//! the product of a Toeplitz matrix and a vector, and eight products of byte matrices.
 
 pub(crate) mod rns_ntt;
 pub mod schoolbook;

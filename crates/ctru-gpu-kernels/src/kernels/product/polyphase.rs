@@ -350,8 +350,8 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
     }
 
     /// Multiplies two large operands with coefficients of up to 13 bits. The unreduced product,
-    /// divided by [`HIGH`] modulo `q`, replaces the operands. Its coefficients are not negative.
-    /// [`store_high_modulo_q`](Self::store_high_modulo_q) multiplies it by [`HIGH`] again.
+    /// divided by `HIGH` modulo `q`, replaces the operands. Its coefficients are not negative.
+    /// [`store_high_modulo_q`](Self::store_high_modulo_q) multiplies it by `HIGH` again.
     #[inline(always)]
     pub fn multiply_large_ones(self) {
         const { Self::LARGE_ONES };
@@ -573,7 +573,7 @@ impl<S: Simt, R: Ring> Polyphase<S, R> {
         self.store(products, index, product_modulo_q::<R>);
     }
 
-    /// Stores [`HIGH`] times the product modulo `q` as row `index` of an array of polynomials.
+    /// Stores `HIGH` times the product modulo `q` as row `index` of an array of polynomials.
     #[inline(always)]
     pub fn store_high_modulo_q(self, products: S::Global<u16>, index: u32) {
         self.store(products, index, high_modulo_q::<R>);

@@ -32,7 +32,7 @@ pub const fn shape<R: Ring>() -> Shape {
 }
 
 /// Encrypts messages: samples `r` from coins, computes `sigma = h r`, and then encodes, rounds and
-/// packs as [`encrypt`](super::encrypt::encrypt) does.
+/// packs with the functions of [`super::encrypt`].
 ///
 /// Threads: one warp per operation.
 /// Shared memory: first the operands; later, in their place, the unreduced product and the packed
