@@ -35,7 +35,7 @@ if [[ $what == tests || $what == all ]]; then
     check runtime "$bundle/cuda"
     check machine "$bundle/machine"
     check own_kernel "$bundle/own_kernel"
-    check kernels "$bundle/kernels" --test-threads 2
+    check kernels "$bundle/kernels" --include-ignored --test-threads 2
     check gpu_engine "$bundle/gpu_engine" --test-threads 2
     check selftest "$bundle/ctru" selftest --engine gpu
     check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
