@@ -4,9 +4,9 @@
 
 CTRU is the program `ctru`. Needs the package nvidia-ml-py. Prints a line of JSON for each
 measurement of `ctru bench`, with watts, joules per operation, and the watts of the card when
-nothing runs. `ctru-research paper --from` shows them. The counter is that of the whole card. A guest
-has no counter of its host's processor; where Linux has one (powercap), its joules stand beside
-those of the GPU.
+nothing runs. `ctru-research paper --from` shows them. The counter is that of the whole card. A
+guest has no counter of its host's processor; where Linux has one (powercap), its joules stand
+beside those of the GPU.
 """
 
 import bisect

@@ -9,8 +9,8 @@ macro_rules! every_set {
     };
 }
 
-/// Makes the same tests, of which `cargo test` runs those of the smallest set alone. The others take
-/// long, and CI runs them (`--ignored`).
+/// Makes the same tests, of which `cargo test` runs those of the smallest set alone. The others
+/// take long, and CI runs them (`--ignored`).
 #[macro_export]
 macro_rules! every_set_at_length {
     ($($check:ident),* $(,)?) => {

@@ -1,8 +1,8 @@
 //! The committed PTX of the KEM, in one file for each family of kernels.
 //!
-//! The file `shared.ptx` has what all kernels share: the header and the tables. A family is a module
-//! of `ctru_gpu_kernels::kernels`, as the list in its `table.rs` names it. The files one after the
-//! other, in the order of [`FILES`], are the text that the driver gets.
+//! The file `shared.ptx` has what all kernels share: the header and the tables. A family is a
+//! module of `ctru_gpu_kernels::kernels`, as the list in its `table.rs` names it. The files one
+//! after the other, in the order of [`FILES`], are the text that the driver gets.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,9 +11,9 @@ use crate::{Error, IoContext, Result, process, workspace};
 /// Builds target/gpu-bundle, which tests and measures a GPU on a machine without Rust
 ///
 /// The folder holds the programs ctru and ctru-research, the tests that need a GPU, and run.sh,
-/// which runs them. Copy target/gpu-bundle, tests/vectors and research/bench/cuda to the same places
-/// of a folder on the other machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs and
-/// records into FOLDER.
+/// which runs them. Copy target/gpu-bundle, tests/vectors and research/bench/cuda to the same
+/// places of a folder on the other machine. There, `target/gpu-bundle/run.sh FOLDER` writes logs
+/// and records into FOLDER.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Build only the programs that the reduction laboratory needs

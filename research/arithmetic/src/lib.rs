@@ -3,8 +3,8 @@
 //!
 //! The KEM multiplies in another way. Nothing here wipes memory, so do not pass it secrets.
 #![no_std]
-// Only builds for the GPU use unstable features, because they need an unstable compiler anyway: this
-// one for fused products and sums of `f32`.
+// Only builds for the GPU use unstable features, because they need an unstable compiler anyway:
+// this one for fused products and sums of `f32`.
 #![cfg_attr(target_arch = "nvptx64", feature(core_float_math))]
 
 pub mod ntt;

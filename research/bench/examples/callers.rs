@@ -2,12 +2,13 @@
 //! launches, for several numbers of callers. All measurements run in one process, one after the
 //! other, so that they see the same machine.
 //!
-//! `cargo run --release --manifest-path research/Cargo.toml --example callers [-- CALLERS BATCH SECONDS]`, by default 16
-//! callers with batches of 32 for half a second each. A line has the limits, with times in
-//! microseconds and the number of callers inside, which is by default the number of CPUs. Then it
-//! has for each operation the median time of a call, the distance between the 10th and the 90th
-//! percentile, the rate of all callers together, and about how many calls share a launch. With 0
-//! rows, each call has launches of its own. The last lines are those of a lone caller.
+//! `cargo run --release --manifest-path research/Cargo.toml --example callers [-- CALLERS BATCH
+//! SECONDS]`, by default 16 callers with batches of 32 for half a second each. A line has the
+//! limits, with times in microseconds and the number of callers inside, which is by default the
+//! number of CPUs. Then it has for each operation the median time of a call, the distance between
+//! the 10th and the 90th percentile, the rate of all callers together, and about how many calls
+//! share a launch. With 0 rows, each call has launches of its own. The last lines are those of a
+//! lone caller.
 
 use std::env;
 use std::thread;

@@ -5,8 +5,8 @@
 //!
 //! Source: Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?" (DATE 2017).
 //!
-//! `cargo run --release --manifest-path research/Cargo.toml --features dudect --example dudect [-- --filter NAME]`. The
-//! environment variable `CTRU_BACKEND` chooses the backend.
+//! `cargo run --release --manifest-path research/Cargo.toml --features dudect --example dudect [--
+//! --filter NAME]`. The environment variable `CTRU_BACKEND` chooses the backend.
 
 use std::env;
 

@@ -1,5 +1,5 @@
-//! Checks `ctru-research counters`, and what the laboratory makes of its records, on small tables in
-//! the form of Nsight Compute's.
+//! Checks `ctru-research counters`, and what the laboratory makes of its records, on small tables
+//! in the form of Nsight Compute's.
 
 // The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]

@@ -1,5 +1,5 @@
-//! Checks that `ctru-research paper` prints each figure of the founding paper in its place, and that
-//! the figures of the reports agree with each other.
+//! Checks that `ctru-research paper` prints each figure of the founding paper in its place, and
+//! that the figures of the reports agree with each other.
 
 // The lint allows `unwrap` in tests, but not in the helpers of tests.
 #![allow(clippy::unwrap_used)]

@@ -1,6 +1,6 @@
-//! The ways to multiply of the CTRU-Prime paper as GPU kernels, and the other steps of the scheme as
-//! kernels of their own: [`product`], [`steps`], and their list [`table`]. On the host, [`kem`] is
-//! the whole KEM by these kernels.
+//! The ways to multiply of the CTRU-Prime paper as GPU kernels, and the other steps of the scheme
+//! as kernels of their own: [`product`], [`steps`], and their list [`table`]. On the host, [`kem`]
+//! is the whole KEM by these kernels.
 #![no_std]
 
 // The device has no `std`, and the KEM is for the host alone.

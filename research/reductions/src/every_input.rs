@@ -1,4 +1,5 @@
-//! Kernels that try the reducers of [`research_arithmetic::reduce`] on every input, as a GPU runs them.
+//! Kernels that try the reducers of [`research_arithmetic::reduce`] on every input, as a GPU runs
+//! them.
 //!
 //! The tests `exhaust` of `research-arithmetic` try these methods and moduli on the CPU.
 

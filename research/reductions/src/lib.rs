@@ -1,8 +1,8 @@
 //! The reduction laboratory: GPU kernels for measurements, none of which handles secrets.
 //!
 //! [`chain`] and [`cyclic`] do the same computation with each method of
-//! [`research_arithmetic::reduce`]. [`table`] lists these kernels. [`every_input`] tries the methods
-//! on all their inputs.
+//! [`research_arithmetic::reduce`]. [`table`] lists these kernels. [`every_input`] tries the
+//! methods on all their inputs.
 #![no_std]
 
 pub mod chain;

@@ -144,8 +144,9 @@ impl Cyclic {
 }
 
 impl Cyclic {
-    /// Returns which of the forward factors of [`Transform`](research_arithmetic::ntt::cyclic::Transform) the
-    /// first table of the rows' kernel has, in order.
+    /// Returns which of the forward factors of
+    /// [`Transform`](research_arithmetic::ntt::cyclic::Transform) the first table of the rows'
+    /// kernel has, in order.
     pub fn forward_factors(&self) -> impl Iterator<Item = usize> + use<> {
         let log_len = self.log_len;
         (0..factors(log_len)).map(move |entry| forward_factor(log_len, entry) as usize)

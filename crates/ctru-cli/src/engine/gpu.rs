@@ -32,8 +32,8 @@ pub(crate) struct GpuArgs {
         value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
     )]
     memory: usize,
-    /// The largest chunk in which key generation inverts as Itoh and Tsujii do, not by division steps
-    /// [default: what is best on an H200]
+    /// The largest chunk in which key generation inverts as Itoh and Tsujii do, not by division
+    /// steps [default: what is best on an H200]
     #[arg(long, value_name = "N")]
     itoh_tsujii_max_chunk: Option<usize>,
     /// Measure for a few seconds first, and choose chunk and slots by the results

@@ -351,7 +351,8 @@ fn lose<P: ParameterSet, T>(
     check: impl Fn(&[usize], T),
 ) -> Vec<usize> {
     let mut lengths = Vec::new();
-    // One launch does a whole operation of a small batch, and several launches one of a large batch.
+    // One launch does a whole operation of a small batch, and several launches one of a large
+    // batch.
     for as_large in [false, true] {
         let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
         for operations in (0..).step_by(step) {

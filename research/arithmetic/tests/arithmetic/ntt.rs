@@ -181,12 +181,13 @@ macro_rules! ring_tests {
             #[test]
             fn extreme_transforms() {
                 let bound = i64::from(<$ring as NttRing<$arithmetic>>::OPERAND_BOUND);
-                for input in patterns(<$ring as NttRing<$arithmetic>>::NTT_LEN, &[bound, -bound, 0]) {
+                let len = <$ring as NttRing<$arithmetic>>::NTT_LEN;
+                for input in patterns(len, &[bound, -bound, 0]) {
                     check_leaves::<$ring, $arithmetic>(&input);
                     check_round_trip::<$ring, $arithmetic>(&input);
                 }
                 let bound = output_bound::<$ring, $arithmetic>();
-                for input in patterns(<$ring as NttRing<$arithmetic>>::NTT_LEN, &[bound, -bound]) {
+                for input in patterns(len, &[bound, -bound]) {
                     check_inverse::<$ring, $arithmetic>(&input);
                 }
             }

@@ -1,5 +1,5 @@
-//! `ctru-research failures`: derives the rates of decryption failures from the parameters alone, and
-//! counts failures with the noise scaled up.
+//! `ctru-research failures`: derives the rates of decryption failures from the parameters alone,
+//! and counts failures with the noise scaled up.
 //!
 //! The derivation in the order of the modules:
 //!

@@ -48,7 +48,8 @@ pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
     multiply_sampled_by::<S, R, Multiplying>(s, large, small, product, batch);
 }
 
-/// Computes the product of [`multiply_sampled`] with the arithmetic `A` of [`research_arithmetic::ntt`].
+/// Computes the product of [`multiply_sampled`] with the arithmetic `A` of
+/// [`research_arithmetic::ntt`].
 #[inline(always)]
 pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
     s: S,

@@ -38,8 +38,8 @@ where
     }
 }
 
-/// The factors of forward layers, in a table in global memory. For each node, from node 1 on, it has
-/// a factor for each of `blocks` blocks.
+/// The factors of forward layers, in a table in global memory. For each node, from node 1 on, it
+/// has a factor for each of `blocks` blocks.
 pub(super) struct ByNode<S: Simt, M: Reducer>
 where
     FactorWord<M>: Word,

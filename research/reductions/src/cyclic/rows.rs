@@ -44,8 +44,9 @@ pub const fn factors(log_len: u32) -> u32 {
     1 << log_len
 }
 
-/// Returns which of the forward factors of [`Transform`](research_arithmetic::ntt::cyclic::Transform) is
-/// entry `entry` of the table `forward` of [`multiply`].
+/// Returns which of the forward factors of
+/// [`Transform`](research_arithmetic::ntt::cyclic::Transform) is entry `entry` of the table
+/// `forward` of [`multiply`].
 ///
 /// The table begins with the factors of the layers before the last pass. In the last pass, each
 /// thread has a block of its own, with 7 factors. So that neighbouring threads load neighbouring

@@ -21,8 +21,8 @@ fn run(kernel: &Kernel, batch: Batch) {
     assert_eq!(result, Ok(()), "{batch:?}");
 }
 
-/// Runs the laboratory's kernels in blocks of their own shape. `layers_that_are_none` tests the parameters that
-/// determine addresses.
+/// Runs the laboratory's kernels in blocks of their own shape. `layers_that_are_none` tests the
+/// parameters that determine addresses.
 #[test]
 fn laboratory() {
     for kernel in all() {

@@ -41,8 +41,8 @@ pub fn nibble<R: Ring>(group: u32, byte: impl Fn(u32) -> u8) -> u8 {
 
 /// Returns group `group` of a ciphertext, packed: [`Ring::Q2_BITS`] bytes. `nibble` is that of
 /// [`nibble`], and the top bits of `rounded` are the coefficients of `h r`, rounded, as
-/// [`compress_to_top`](ctru_math::kernel::compress::compress_to_top) returns them. The bits of the coefficients from `n` on are 0, because they
-/// become the padding bits.
+/// [`compress_to_top`](ctru_math::kernel::compress::compress_to_top) returns them. The bits of the
+/// coefficients from `n` on are 0, because they become the padding bits.
 #[must_use]
 #[inline(always)]
 pub fn packed_group<R: Ring>(group: u32, nibble: u8, rounded: [u32; GROUP]) -> [u32; 3] {

@@ -52,8 +52,8 @@ pub struct DeviceOptions {
 }
 
 impl Default for DeviceOptions {
-    /// Returns 16 slots of 8192 operations, at most 2 GiB, and inversion by powers where it is faster
-    /// on an H200.
+    /// Returns 16 slots of 8192 operations, at most 2 GiB, and inversion by powers where it is
+    /// faster on an H200.
     fn default() -> Self {
         Self {
             chunk: 8192,

@@ -112,9 +112,9 @@ fn savings(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     section(
         &format!(
             "Figure 7, n = {}: % of time that streams save against the same chunks one after the \
-             other, transfers included. Ours: each operation has its own key. The paper's text gives \
-             one number, and says that more streams and more bytes to copy save more; ratio: ours / \
-             paper",
+             other, transfers included. Ours: each operation has its own key. The paper's text \
+             gives one number, and says that more streams and more bytes to copy save more; \
+             ratio: ours / paper",
             paper.set
         ),
         &table,
@@ -155,9 +155,9 @@ fn labels(records: &Records, out: &mut dyn Write) -> Result<(), Error> {
     }
     section(
         &format!(
-            "Figure 7's labels: % of time saved with {} operations, in rising order, beside ours in \
-             rising order. The paper's largest label belongs to decapsulation with 8 streams; which \
-             bars have the others is not known, and the last digits of 20.8 are not readable",
+            "Figure 7's labels: % of time saved with {} operations, in rising order, beside ours \
+             in rising order. The paper's largest label belongs to decapsulation with 8 streams; \
+             which bars have the others is not known, and the last digits of 20.8 are not readable",
             paper.operations
         ),
         &table,
