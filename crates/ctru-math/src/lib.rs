@@ -19,6 +19,7 @@ pub mod invert;
 pub mod kernel;
 pub mod mul;
 mod poly;
+mod powers;
 mod ring;
 pub mod sample;
 mod simd;

@@ -3,27 +3,8 @@
 use core::marker::PhantomData;
 
 use super::narrow::{narrow, narrowed};
+pub use crate::powers::{inverse_mod, power};
 use crate::ring::Ring;
-
-/// Returns `base^exponent mod modulus`, for a modulus below 2^32.
-#[must_use]
-pub const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
-    let (mut square, mut result) = (base % modulus, 1);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = result * square % modulus;
-        }
-        square = square * square % modulus;
-        exponent >>= 1;
-    }
-    result
-}
-
-/// Returns `a^-1` modulo a prime below 2^32 (Fermat), or 0 if the prime divides `a`.
-#[must_use]
-pub const fn inverse_mod(a: u64, prime: u64) -> u64 {
-    power(a, prime - 2, prime)
-}
 
 /// Returns the representative of `a` nearest to 0, for `a` in `0..modulus`. Half of an even modulus
 /// becomes negative.

@@ -14,8 +14,8 @@
 //! 1959.
 
 use super::plan::{MODULI, OUTPUT_BOUND, input_bound};
-use crate::kernel::modular::inverse_mod;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
+use crate::powers::inverse_mod;
 use crate::ring::{R653, R761, R1277, Ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle, Vector};
 

@@ -19,7 +19,7 @@ mod bounds;
 use core::marker::PhantomData;
 
 use crate::array::{Array, Element};
-use crate::kernel::modular::{inverse_mod, power};
+use crate::powers::{inverse_mod, power};
 use crate::ring::{R653, R761, R1277, Ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle};
 use bounds::Schedule;
