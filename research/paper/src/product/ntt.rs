@@ -4,7 +4,7 @@
 //! A thread holds 8 coefficients in registers and applies three radix-2 layers to them before the
 //! threads exchange their coefficients.
 //!
-//! Source: CTRU-Prime paper, sections 3.1 and 4.1 (layer fusion).
+//! Source: CTRU-Prime paper, section 3.1.2.
 
 use core::array;
 use core::marker::PhantomData;
@@ -36,7 +36,7 @@ pub const fn shape<R: NttRing<Multiplying>>() -> Shape {
 /// Shared memory: two transforms of 32-bit residues.
 /// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, signed bytes in
 /// `-eta..=eta`; `product`, in `0..q`.
-/// Source: CTRU-Prime paper, sections 3.1 and 4.1.
+/// Source: CTRU-Prime paper, section 3.1.2.
 #[inline(always)]
 pub fn multiply_sampled<S: Simt, R: NttRing<Multiplying>>(
     s: S,
@@ -75,7 +75,7 @@ pub fn multiply_sampled_by<S: Simt, R: NttRing<A>, A: Copy>(
 /// Threads and shared memory: as for [`multiply_sampled`].
 /// Arrays: `large`, in `0..q2`; `small`, small polynomials as signed bytes, one row per operation
 /// or one shared row; `product`, in `0..q2`.
-/// Source: CTRU-Prime paper, sections 3.1 and 4.1.
+/// Source: CTRU-Prime paper, section 3.1.2.
 #[inline(always)]
 pub fn multiply_rounded<S: Simt, R: NttRing<Multiplying>>(
     s: S,
