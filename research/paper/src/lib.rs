@@ -7,7 +7,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-#[cfg(feature = "entry-points")]
+#[cfg(all(feature = "entry-points", target_arch = "nvptx64"))]
 mod entry_points;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kem;

@@ -155,7 +155,7 @@ macro_rules! for_each_kernel {
         }
     };
 }
-#[cfg(feature = "entry-points")]
+#[cfg(all(feature = "entry-points", target_arch = "nvptx64"))]
 pub(crate) use for_each_kernel;
 
 for_each_kernel!(ring_descriptors);

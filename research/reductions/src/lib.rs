@@ -7,7 +7,7 @@
 
 pub mod chain;
 pub mod cyclic;
-#[cfg(feature = "entry-points")]
+#[cfg(all(feature = "entry-points", target_arch = "nvptx64"))]
 mod entry_points;
 pub mod every_input;
 pub mod table;

@@ -457,7 +457,7 @@ macro_rules! lab_kernel {
         (transforms: u32[InWholeBlocks(1); 2])}
     };
 }
-#[cfg(feature = "entry-points")]
+#[cfg(all(feature = "entry-points", target_arch = "nvptx64"))]
 pub(crate) use {for_each_lab_kernel, lab_kernel};
 
 macro_rules! tables {
