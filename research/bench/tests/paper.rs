@@ -203,7 +203,7 @@ fn tables_of_a_file() {
     assert_eq!(report.row(sampling, &["761", "one kernel"])[2..], ["6.14", "40"]);
 
     // 16,384 operations take 6.6 ms one chunk after the other, and 1.6 ms side by side.
-    let streams = |first: &[&str]| report.row("Figure 7", first)[4..].join(" ");
+    let streams = |first: &[&str]| report.row("Figure 7, n", first)[4..].join(" ");
     assert_eq!(streams(&["encaps", "16384", "8"]), "6554 1638 - 75.0 - 33");
     assert_eq!(streams(&["encaps", "16384", "2"]), "3277 2458 - 25.0 - -");
     assert_eq!(streams(&["decaps", "768", "8"]), "76.8 38.4 72.83 50.0 0.6865 -");
