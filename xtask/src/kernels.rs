@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compiler::Compiler;
 use crate::manifest::{self, Manifest, Origin, Recipe};
-use crate::{Error, IoContext, Result, families, isolated, process, workspace};
+use crate::{Error, IoContext, Result, families, isolated, process, workspace, wrapper};
 
 /// Kernels that are compiled to one text of PTX.
 pub(crate) trait Kernels {
@@ -164,7 +164,7 @@ impl Package<'_> {
         }
         let mut cargo = compiler.cargo();
         let _folder = isolated::cargo(&mut cargo, self.folder, &self.target.join("home"))?;
-        cargo.envs([("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")]);
+        wrapper::install(&mut cargo)?;
         // `ctru_simt` compares the shapes of blocks with the target, which no text states yet.
         cargo.env("CTRU_PTX_TARGET", format!(".target {arch}"));
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(how)).env("CARGO_INCREMENTAL", "0");

@@ -24,5 +24,6 @@ pub mod structure;
 pub mod tools;
 mod versions;
 pub mod workspace;
+pub mod wrapper;
 
 pub use error::{Error, IoContext, Result};

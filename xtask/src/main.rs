@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, exhaust, gpu_bundle, lanes, ptx_flow, ptx_report, structure};
+use xtask::{build_ptx, exhaust, gpu_bundle, lanes, ptx_flow, ptx_report, structure, wrapper};
 
 /// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
 #[derive(Parser)]
@@ -27,6 +27,9 @@ enum Job {
 }
 
 fn main() -> ExitCode {
+    if let Some(status) = wrapper::run() {
+        return status;
+    }
     let done = match Arguments::parse().job {
         Job::BuildPtx(options) => build_ptx::run(&options),
         Job::PtxReport(options) => ptx_report::run(&options),
