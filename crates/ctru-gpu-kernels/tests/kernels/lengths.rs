@@ -91,6 +91,7 @@ fn check_ring(ring: usize) {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn kernels_653() {
     check_ring(0);
 }
@@ -101,6 +102,7 @@ fn kernels_761() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn kernels_1277() {
     check_ring(2);
 }

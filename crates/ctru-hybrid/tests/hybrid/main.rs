@@ -6,12 +6,13 @@
 /// Makes a module of three tests, one per set, from each generic function
 /// `fn check<P: ParameterSet>()` in the list.
 macro_rules! every_set {
-    ($($check:ident),* $(,)?) => {
+    ($($(#[$other:meta])? $check:ident),* $(,)?) => {
         $(
             mod $check {
                 use ctru_hybrid::{CtruPrime653, CtruPrime761, CtruPrime1277, X25519CtruPrime};
 
                 #[test]
+                $(#[$other])?
                 fn n653() {
                     super::$check::<X25519CtruPrime<CtruPrime653>>();
                 }
@@ -20,6 +21,7 @@ macro_rules! every_set {
                     super::$check::<X25519CtruPrime<CtruPrime761>>();
                 }
                 #[test]
+                $(#[$other])?
                 fn n1277() {
                     super::$check::<X25519CtruPrime<CtruPrime1277>>();
                 }

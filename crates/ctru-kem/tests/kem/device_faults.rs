@@ -91,6 +91,7 @@ fn keys() -> (Vec<DecapsulationKey<P>>, Vec<EncapsulationKey<P>>) {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn key_generation() {
     let (device, engine) = engine(false);
     let (old, old_public) = keys();
@@ -146,6 +147,7 @@ fn decapsulations(as_large: bool) {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn decapsulation() {
     decapsulations(false);
     decapsulations(true);

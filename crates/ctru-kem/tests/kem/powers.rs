@@ -55,6 +55,7 @@ fn few_1277() {
 
 /// One warp computes each product of a larger batch.
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn many_653() {
     check::<R653>(65);
 }
