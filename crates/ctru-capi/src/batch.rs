@@ -7,9 +7,7 @@ use std::ptr::NonNull;
 
 use ctru_fork::Process;
 use ctru_kem::engine::{CpuEngine, CpuRows, EngineError, RowEngine, RowError, Seeds};
-use ctru_kem::{
-    CtruPrime653, CtruPrime761, CtruPrime1277, KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES,
-};
+use ctru_kem::{Encoding, KEY_PAIR_SEED_BYTES, Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use zeroize::Zeroizing;
 
 use crate::code::{
@@ -91,17 +89,16 @@ impl ctru_engine {
     /// # Errors
     /// [`CTRU_ERROR_FORK`] if the threads are those of another process, which would never answer.
     /// [`CTRU_ERROR_SET`] if no set has the number.
-    fn rows(&self, set: c_int) -> Result<Box<dyn RowEngine>, c_int> {
+    fn rows(&self, set: c_int) -> Result<CpuRows, c_int> {
         if !self.process.is_current() {
             return Err(CTRU_ERROR_FORK);
         }
-        let cpu = self.cpu.clone();
-        Ok(match set {
-            653 => Box::new(CpuRows::<CtruPrime653>::new(cpu)),
-            761 => Box::new(CpuRows::<CtruPrime761>::new(cpu)),
-            1277 => Box::new(CpuRows::<CtruPrime1277>::new(cpu)),
-            _ => return Err(CTRU_ERROR_SET),
-        })
+        let of_set = |parameters: &&Parameters| {
+            parameters.encoding == Encoding::MixedRadix
+                && c_int::try_from(parameters.degree()) == Ok(set)
+        };
+        let parameters = Parameters::ALL.iter().find(of_set).ok_or(CTRU_ERROR_SET)?;
+        Ok(CpuRows::new(self.cpu.clone(), *parameters))
     }
 }
 
@@ -239,7 +236,7 @@ unsafe fn generate(
     wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?.rows(set)?;
-        let sizes = engine.sizes();
+        let sizes = engine.parameters().sizes();
         let count = sk.room(sizes.decapsulation_key)?;
         if pk.room(sizes.encapsulation_key)? != count {
             return Err(CTRU_ERROR_LENGTH);
@@ -275,7 +272,7 @@ unsafe fn encapsulate(
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?.rows(set)?;
         let count = ss.room(SHARED_SECRET_BYTES)?;
-        if ct.room(engine.sizes().ciphertext)? != count {
+        if ct.room(engine.parameters().sizes().ciphertext)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
         let (mut ciphertexts, mut secrets) = (zeros(ct.bytes)?, zeros(ss.bytes)?);
@@ -315,7 +312,7 @@ unsafe fn decapsulate(
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?.rows(set)?;
         let count = ss.room(SHARED_SECRET_BYTES)?;
-        if count.checked_mul(engine.sizes().ciphertext) != Some(ct.bytes) {
+        if count.checked_mul(engine.parameters().sizes().ciphertext) != Some(ct.bytes) {
             return Err(CTRU_ERROR_LENGTH);
         }
         let mut secrets = zeros(ss.bytes)?;

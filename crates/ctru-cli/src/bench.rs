@@ -4,15 +4,15 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Duration;
 
-use ctru_kem::ParameterSet;
+use ctru_kem::{Encoding, ParameterSet, Parameters, Set, with_parameters};
 use ctru_measure::{
     HostMemory, KeyUse, Operation, Record, SeedUse, Workload, cpu_name, parse_seconds, table,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::parameters::{encoding_parser, set_parser};
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
-use crate::selection::{Encoding, Selection, Set, Visitor};
 
 /// Measure every operation, one at a time and in batches
 ///
@@ -31,10 +31,15 @@ use crate::selection::{Encoding, Selection, Set, Visitor};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Parameter sets to measure; repeat for several [default: all]
-    #[arg(long = "set", value_enum, value_name = "SET")]
+    #[arg(long = "set", value_parser = set_parser(), value_name = "SET")]
     sets: Vec<Set>,
     /// Public-key encodings to measure; repeat for both
-    #[arg(long = "encoding", value_enum, value_name = "ENCODING", default_value = "mixed-radix")]
+    #[arg(
+        long = "encoding",
+        value_parser = encoding_parser(),
+        value_name = "ENCODING",
+        default_value = "mixed-radix"
+    )]
     encodings: Vec<Encoding>,
     /// Operations to measure; repeat for several [default: all]
     #[arg(long = "op", value_enum, value_name = "OP")]
@@ -86,21 +91,21 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> Result<(), Error> {
-    let sets = if args.sets.is_empty() { &Set::ALL[..] } else { &args.sets };
+    let sets = if args.sets.is_empty() { Set::ALL } else { &args.sets };
     let operations =
         if args.operations.is_empty() { &Operation::ALL[..] } else { &args.operations };
     let cases: Vec<Case> = operations.iter().flat_map(|&operation| Case::of(operation)).collect();
-    let selections: Vec<Selection> = sets
+    let all_parameters: Vec<Parameters> = sets
         .iter()
-        .flat_map(|&set| args.encodings.iter().map(move |&encoding| Selection { set, encoding }))
+        .flat_map(|&set| args.encodings.iter().map(move |&encoding| Parameters { set, encoding }))
         .collect();
 
     let singles = cases.iter().filter(|case| case.batch.is_none()).count();
     let batches = args.batches.len() * (cases.len() - singles);
-    let steps = selections.len() * (singles + batches);
+    let steps = all_parameters.len() * (singles + batches);
     let progress = progress_bar(steps, args.json);
     let mut records = Vec::new();
-    for selection in selections {
+    for parameters in all_parameters {
         let mut report = |record: Record| -> Result<(), Error> {
             if args.json {
                 record.write_line(&mut *out)?;
@@ -108,13 +113,8 @@ fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> R
             records.push(record);
             Ok(())
         };
-        selection.accept(Measure {
-            args,
-            selection,
-            factory,
-            cases: &cases,
-            progress: &progress,
-            report: &mut report,
+        with_parameters!(parameters, P => {
+            measure_set::<P, F>(args, factory, &cases, &progress, &mut report)
         })?;
     }
     progress.finish_and_clear();
@@ -218,91 +218,84 @@ impl Case {
 }
 
 /// Measures all cases of one parameter set and encoding.
-struct Measure<'a, F> {
-    args: &'a Args,
-    selection: Selection,
-    factory: &'a F,
-    cases: &'a [Case],
-    progress: &'a ProgressBar,
-    report: &'a mut dyn FnMut(Record) -> Result<(), Error>,
-}
-
-impl<F: EngineFactory> Visitor for Measure<'_, F> {
-    type Output = Result<(), Error>;
-
-    fn visit<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { args, selection, factory, cases, progress, report } = self;
-        let callers = args.callers.into();
-        let memory = if args.pageable { HostMemory::Pageable } else { HostMemory::Pinned };
-        let budget = Duration::from_secs_f64(args.seconds);
-        let engine = factory.engine::<P>()?;
-        for (index, &batch) in args.batches.iter().enumerate() {
-            let batch = batch as usize;
-            progress.set_message(format!("{selection}: keys"));
-            // With the data on the device, only single operations take keys from the host.
-            let prepared = if args.on_device { 1 } else { batch };
-            check_memory::<P, F>(cases, args.seeds, prepared, callers)?;
-            let workload = Workload::<P, _>::new(&engine, prepared, memory)?.with_seeds(args.seeds);
-            // Single operations do not depend on the size of batches.
-            let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
-            for &Case { operation, batch: keys } in cases {
-                progress.set_message(format!("{selection} {}", operation.name()));
-                let record = Record {
-                    set: selection.set.degree().to_owned(),
-                    pk_encoding: selection.encoding.name().to_owned(),
-                    op: operation.name().to_owned(),
-                    ..Record::default()
-                };
-                report(match keys {
-                    Some(keys) => {
-                        let statistics = if args.on_device {
-                            factory.on_device(&engine, (operation, keys), batch, budget)?
-                        } else {
-                            workload.batch(operation, keys, budget, callers)?
-                        };
-                        let transfers = if args.on_device {
-                            "none, data on the device"
-                        } else {
-                            factory.transfers(memory)
-                        };
-                        let record = Record {
-                            bench: "batch".to_owned(),
-                            engine: factory.name().to_owned(),
-                            device: factory.device(),
-                            backend: factory.backend().to_owned(),
-                            keys,
-                            seeds: match operation {
-                                Operation::Keygen | Operation::Encaps => args.seeds,
-                                Operation::Decaps => SeedUse::default(),
-                            },
-                            batch,
-                            transfers: transfers.to_owned(),
-                            threads: factory.threads(),
-                            callers,
-                            ..record
-                        };
-                        record.timed(statistics, batch as f64)
-                    }
-                    None => {
-                        let statistics = workload.single(operation, budget);
-                        let is_keygen = operation == Operation::Keygen;
-                        let record = Record {
-                            bench: "single".to_owned(),
-                            engine: "cpu".to_owned(),
-                            device: cpu_name(),
-                            backend: ctru_math::backend::in_use().name().to_owned(),
-                            keys: if is_keygen { KeyUse::Each } else { KeyUse::One },
-                            batch: 1,
-                            transfers: "none".to_owned(),
-                            threads: 1,
-                            ..record
-                        };
-                        record.timed(statistics, 1.0)
-                    }
-                })?;
-                progress.inc(1);
-            }
+fn measure_set<P: ParameterSet, F: EngineFactory>(
+    args: &Args,
+    factory: &F,
+    cases: &[Case],
+    progress: &ProgressBar,
+    report: &mut dyn FnMut(Record) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let parameters = P::PARAMETERS;
+    let callers = args.callers.into();
+    let memory = if args.pageable { HostMemory::Pageable } else { HostMemory::Pinned };
+    let budget = Duration::from_secs_f64(args.seconds);
+    let engine = factory.engine::<P>()?;
+    for (index, &batch) in args.batches.iter().enumerate() {
+        let batch = batch as usize;
+        progress.set_message(format!("{parameters}: keys"));
+        // With the data on the device, only single operations take keys from the host.
+        let prepared = if args.on_device { 1 } else { batch };
+        check_memory::<P, F>(cases, args.seeds, prepared, callers)?;
+        let workload = Workload::<P, _>::new(&engine, prepared, memory)?.with_seeds(args.seeds);
+        // Single operations do not depend on the size of batches.
+        let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
+        for &Case { operation, batch: keys } in cases {
+            progress.set_message(format!("{parameters} {}", operation.name()));
+            let record = Record {
+                set: parameters.set.id().to_owned(),
+                pk_encoding: parameters.encoding.name().to_owned(),
+                op: operation.name().to_owned(),
+                ..Record::default()
+            };
+            report(match keys {
+                Some(keys) => {
+                    let statistics = if args.on_device {
+                        factory.on_device(&engine, (operation, keys), batch, budget)?
+                    } else {
+                        workload.batch(operation, keys, budget, callers)?
+                    };
+                    let transfers = if args.on_device {
+                        "none, data on the device"
+                    } else {
+                        factory.transfers(memory)
+                    };
+                    let record = Record {
+                        bench: "batch".to_owned(),
+                        engine: factory.name().to_owned(),
+                        device: factory.device(),
+                        backend: factory.backend().to_owned(),
+                        keys,
+                        seeds: match operation {
+                            Operation::Keygen | Operation::Encaps => args.seeds,
+                            Operation::Decaps => SeedUse::default(),
+                        },
+                        batch,
+                        transfers: transfers.to_owned(),
+                        threads: factory.threads(),
+                        callers,
+                        ..record
+                    };
+                    record.timed(statistics, batch as f64)
+                }
+                None => {
+                    let statistics = workload.single(operation, budget);
+                    let is_keygen = operation == Operation::Keygen;
+                    let record = Record {
+                        bench: "single".to_owned(),
+                        engine: "cpu".to_owned(),
+                        device: cpu_name(),
+                        backend: ctru_math::backend::in_use().name().to_owned(),
+                        keys: if is_keygen { KeyUse::Each } else { KeyUse::One },
+                        batch: 1,
+                        transfers: "none".to_owned(),
+                        threads: 1,
+                        ..record
+                    };
+                    record.timed(statistics, 1.0)
+                }
+            })?;
+            progress.inc(1);
         }
-        Ok(())
     }
+    Ok(())
 }

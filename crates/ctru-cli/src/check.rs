@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet};
+use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet, Parameters};
 
 use crate::error::Error;
 use crate::files;
 use crate::format;
 use crate::names::{self, PathOrStdio};
+use crate::parameters::tested;
 use crate::problem::{Kind, Problem};
-use crate::selection::{Selection, Visitor};
 
 /// Check public and private keys
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 struct Valid<'a> {
     file: &'a PathOrStdio,
     kind: Kind,
-    selection: Selection,
+    parameters: Parameters,
     /// The public key, or the one in the private key.
     public: Vec<u8>,
 }
@@ -50,14 +50,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     for file in &args.files {
         match check(file) {
             Ok(key) => {
-                writeln!(out, "{file}: valid {} {}", key.selection, key.kind)?;
+                writeln!(out, "{file}: valid {} {}", key.parameters, key.kind)?;
                 valid.push(key);
             }
             Err(error) => wrong(error),
         }
     }
     for (private, public) in pairs(&valid) {
-        if (public.selection, &public.public) != (private.selection, &private.public) {
+        if (public.parameters, &public.public) != (private.parameters, &private.public) {
             let [public, private] = [public, private].map(|key| key.file.to_string());
             wrong(Error::OtherPair { public, private });
         }
@@ -81,33 +81,24 @@ fn pairs<'a>(keys: &'a [Valid<'a>]) -> impl Iterator<Item = (&'a Valid<'a>, &'a 
 /// Checks one file.
 fn check(file: &PathOrStdio) -> Result<Valid<'_>, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
-    let (kind, selection, key) =
+    let (kind, parameters, key) =
         files::read(file, WANTED, |contents| format::parse_key(WANTED, contents))?;
     if kind == Kind::PrivateKey {
         files::warn_of_readers(file);
     }
-    let checked = selection.tested(Check { kind, key: &key })?;
+    let checked = tested!(parameters, P => check_key::<P>(kind, &key))?;
     let public = checked.map_err(|problem| Error::Contents { file: file.to_string(), problem })?;
-    Ok(Valid { file, kind, selection, public })
+    Ok(Valid { file, kind, parameters, public })
 }
 
-struct Check<'a> {
-    kind: Kind,
-    key: &'a [u8],
-}
-
-impl Visitor for Check<'_> {
-    /// The public key.
-    type Output = Result<Vec<u8>, Problem>;
-
-    fn visit<P: ParameterSet>(self) -> Self::Output {
-        let public = if self.kind == Kind::PrivateKey {
-            let private = DecapsulationKey::<P>::from_bytes(self.key)?;
-            private.check()?;
-            private.encapsulation_key()
-        } else {
-            EncapsulationKey::<P>::from_bytes(self.key)?
-        };
-        Ok(public.as_ref().to_vec())
-    }
+/// Checks a key, and returns the public key.
+fn check_key<P: ParameterSet>(kind: Kind, key: &[u8]) -> Result<Vec<u8>, Problem> {
+    let public = if kind == Kind::PrivateKey {
+        let private = DecapsulationKey::<P>::from_bytes(key)?;
+        private.check()?;
+        private.encapsulation_key()
+    } else {
+        EncapsulationKey::<P>::from_bytes(key)?
+    };
+    Ok(public.as_ref().to_vec())
 }

@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::files::{self, Output};
 use crate::format;
 use crate::names::{self, PathOrStdio};
+use crate::parameters::tested;
 use crate::problem::Kind;
-use crate::selection::Visitor;
 
 /// Recover the shared secret of a ciphertext
 ///
@@ -41,38 +41,29 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     names::check_inputs([&args.key, &args.ciphertext])?;
     const WANTED: &[Kind] = &[Kind::PrivateKey];
-    let (_, selection, key) =
+    let (_, parameters, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
     files::warn_of_readers(&args.key);
     let ciphertext = files::read(&args.ciphertext, &[Kind::Ciphertext], |contents| {
-        format::parse_ciphertext(selection, contents)
+        format::parse_ciphertext(parameters, contents)
     })?;
-    let secret = selection.tested(Decapsulate { args, key: &key, ciphertext: &ciphertext })??;
-    let contents = format::contents(Kind::SharedSecret, selection, secret, args.raw);
+    let secret = tested!(parameters, P => decapsulate::<P>(args, &key, &ciphertext))??;
+    let contents = format::contents(Kind::SharedSecret, parameters, secret, args.raw);
     let outputs = [Output { to: &args.secret, contents, secret: true }];
     files::write(&[&args.key, &args.ciphertext], &outputs, args.force)
 }
 
-struct Decapsulate<'a> {
-    args: &'a Args,
-    key: &'a [u8],
-    ciphertext: &'a [u8],
-}
-
-impl Visitor for Decapsulate<'_> {
-    /// The shared secret.
-    type Output = Result<Zeroizing<Vec<u8>>, Error>;
-
-    fn visit<P: ParameterSet>(self) -> Self::Output {
-        let Self { args, key, ciphertext } = self;
-        let key = DecapsulationKey::<P>::from_bytes(key).map_err(|error| Error::Contents {
-            file: args.key.to_string(),
-            problem: error.into(),
-        })?;
-        let ciphertext = Ciphertext::from_bytes(ciphertext).map_err(|error| Error::Contents {
-            file: args.ciphertext.to_string(),
-            problem: error.into(),
-        })?;
-        Ok(Zeroizing::new(key.decapsulate(&ciphertext).as_bytes().to_vec()))
-    }
+/// Returns the shared secret.
+fn decapsulate<P: ParameterSet>(
+    args: &Args,
+    key: &[u8],
+    ciphertext: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let key = DecapsulationKey::<P>::from_bytes(key)
+        .map_err(|error| Error::Contents { file: args.key.to_string(), problem: error.into() })?;
+    let ciphertext = Ciphertext::from_bytes(ciphertext).map_err(|error| Error::Contents {
+        file: args.ciphertext.to_string(),
+        problem: error.into(),
+    })?;
+    Ok(Zeroizing::new(key.decapsulate(&ciphertext).as_bytes().to_vec()))
 }

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::files::{self, Output};
 use crate::format;
 use crate::names::PathOrStdio;
+use crate::parameters::tested;
 use crate::problem::Kind;
-use crate::selection::Visitor;
 
 /// Make a shared secret and the ciphertext that carries it
 ///
@@ -41,10 +41,10 @@ pub(crate) struct Args {
 /// and [`Error::NotUndone`] name.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
-    let (_, selection, key) =
+    let (_, parameters, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
-    let (ciphertext, secret) = selection.tested(Encapsulate { args, key: &key })??;
-    let contents = |kind, bytes| format::contents(kind, selection, bytes, args.raw);
+    let (ciphertext, secret) = tested!(parameters, P => encapsulate::<P>(args, &key))??;
+    let contents = |kind, bytes| format::contents(kind, parameters, bytes, args.raw);
     let outputs = [
         Output {
             to: &args.ciphertext,
@@ -56,24 +56,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     files::write(&[&args.key], &outputs, args.force)
 }
 
-struct Encapsulate<'a> {
-    args: &'a Args,
-    key: &'a [u8],
-}
-
-impl Visitor for Encapsulate<'_> {
-    /// The ciphertext and the shared secret.
-    type Output = Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error>;
-
-    fn visit<P: ParameterSet>(self) -> Self::Output {
-        let key = EncapsulationKey::<P>::from_bytes(self.key).map_err(|error| Error::Contents {
-            file: self.args.key.to_string(),
-            problem: error.into(),
-        })?;
-        let (ciphertext, secret) = key.try_encapsulate()?;
-        Ok((
-            Zeroizing::new(ciphertext.as_ref().to_vec()),
-            Zeroizing::new(secret.as_bytes().to_vec()),
-        ))
-    }
+/// Returns the ciphertext and the shared secret.
+fn encapsulate<P: ParameterSet>(
+    args: &Args,
+    key: &[u8],
+) -> Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error> {
+    let key = EncapsulationKey::<P>::from_bytes(key)
+        .map_err(|error| Error::Contents { file: args.key.to_string(), problem: error.into() })?;
+    let (ciphertext, secret) = key.try_encapsulate()?;
+    Ok((Zeroizing::new(ciphertext.as_ref().to_vec()), Zeroizing::new(secret.as_bytes().to_vec())))
 }

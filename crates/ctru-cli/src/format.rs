@@ -13,19 +13,19 @@ use zeroize::Zeroizing;
 use crate::found;
 use crate::key_file;
 use crate::problem::{Kind, Object, Problem};
-use crate::selection::{Encoding, Selection};
+use ctru_kem::{Encoding, Parameters};
 
 /// An object of a file, and its bytes.
 type Parsed = (Object, Zeroizing<Vec<u8>>);
 
 /// Returns the label of an object's PEM form. The label has no hyphens, because many readers refuse
 /// them.
-fn label(kind: Kind, selection: Selection) -> String {
-    let encoding = match selection.encoding {
+fn label(kind: Kind, parameters: Parameters) -> String {
+    let encoding = match parameters.encoding {
         Encoding::MixedRadix => "MIXED RADIX",
         Encoding::Packed13 => "PACKED13",
     };
-    format!("CTRU PRIME {} {encoding} {kind}", selection.set.degree()).to_uppercase()
+    format!("CTRU PRIME {} {encoding} {kind}", parameters.set.id()).to_uppercase()
 }
 
 /// Returns the label of a key of PKCS#8 or SubjectPublicKeyInfo.
@@ -42,11 +42,11 @@ fn armour(label: &str, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
 /// Returns the contents of an object's file: its PEM form or its bytes.
 pub(crate) fn contents(
     kind: Kind,
-    selection: Selection,
+    parameters: Parameters,
     bytes: Zeroizing<Vec<u8>>,
     raw: bool,
 ) -> Zeroizing<Vec<u8>> {
-    if raw { bytes } else { armour(&label(kind, selection), &bytes) }
+    if raw { bytes } else { armour(&label(kind, parameters), &bytes) }
 }
 
 /// Returns the contents of the file of a key of PKCS#8 or SubjectPublicKeyInfo: its PEM form or its
@@ -55,53 +55,54 @@ pub(crate) fn pkcs8_contents(kind: Kind, der: Zeroizing<Vec<u8>>, raw: bool) -> 
     if raw { der } else { armour(&pkcs8_label(kind), &der) }
 }
 
-/// Parses a key of one of the kinds `wanted`. Returns its kind, its selection and its bytes.
+/// Parses a key of one of the kinds `wanted`. Returns its kind, its parameters and its bytes.
 ///
 /// # Errors
 /// [`Problem`] if the contents are not a key of these kinds.
 pub(crate) fn parse_key(
     wanted: &'static [Kind],
     contents: Zeroizing<Vec<u8>>,
-) -> Result<(Kind, Selection, Zeroizing<Vec<u8>>), Problem> {
+) -> Result<(Kind, Parameters, Zeroizing<Vec<u8>>), Problem> {
     let (object, bytes) = parse(wanted, None, contents)?;
     let encoding = object.encoding.expect("the length of a key tells its encoding");
-    Ok((object.kind, Selection { set: object.set, encoding }, bytes))
+    Ok((object.kind, Parameters { set: object.set, encoding }, bytes))
 }
 
-/// Parses a ciphertext for a key of `selection`. Returns its bytes.
+/// Parses a ciphertext for a key of `parameters`. Returns its bytes.
 ///
 /// # Errors
-/// [`Problem`] if the contents are not a ciphertext, or belong to another selection.
+/// [`Problem`] if the contents are not a ciphertext, or belong to another parameters.
 pub(crate) fn parse_ciphertext(
-    selection: Selection,
+    parameters: Parameters,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let (object, bytes) = parse(&[Kind::Ciphertext], Some(selection), contents)?;
-    if object.set == selection.set
-        && object.encoding.is_none_or(|encoding| encoding == selection.encoding)
+    let (object, bytes) = parse(&[Kind::Ciphertext], Some(parameters), contents)?;
+    if object.set == parameters.set
+        && object.encoding.is_none_or(|encoding| encoding == parameters.encoding)
     {
         Ok(bytes)
     } else {
-        Err(Problem::Selection { key: selection, found: object })
+        Err(Problem::OtherParameters { key: parameters, found: object })
     }
 }
 
-/// Parses an object of one of the kinds `wanted`. `selection` is that of the key in use, if there
+/// Parses an object of one of the kinds `wanted`. `parameters` is that of the key in use, if there
 /// is one. The returned bytes of a key or a ciphertext have the right length.
 fn parse(
     wanted: &'static [Kind],
-    selection: Option<Selection>,
+    parameters: Option<Parameters>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Parsed, Problem> {
     let raw = identify(contents.len());
     // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
     // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
-    let expected = |object: &Object| selection.is_some_and(|selection| object.set == selection.set);
+    let expected =
+        |object: &Object| parameters.is_some_and(|parameters| object.set == parameters.set);
     if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
         return Ok((object, contents));
     }
     if pem::blocks(&contents).next().is_some() {
-        return first_that_fits(wanted, selection, &contents);
+        return first_that_fits(wanted, parameters, &contents);
     }
     let (object, bytes) = match raw {
         Some(object) => (object, contents),
@@ -111,7 +112,7 @@ fn parse(
                 Some(found) => Problem::Foreign { wanted, found: found.to_owned() },
                 None => Problem::Length {
                     wanted,
-                    expected: lengths(wanted, selection),
+                    expected: lengths(wanted, parameters),
                     actual: contents.len(),
                 },
             });
@@ -128,18 +129,18 @@ fn parse(
 /// names what the other blocks hold.
 fn first_that_fits(
     wanted: &'static [Kind],
-    selection: Option<Selection>,
+    parameters: Option<Parameters>,
     text: &[u8],
 ) -> Result<Parsed, Problem> {
     let mut problems = Vec::new();
     for block in pem::blocks(text) {
-        match parse_block(wanted, selection, &block, text.len())? {
+        match parse_block(wanted, parameters, &block, text.len())? {
             Ok(fits) => return Ok(fits),
             Err(problem) => problems.push(problem),
         }
     }
     // What nearly fits says more than a list.
-    let nearly = |problem: &Problem| matches!(problem, Problem::Selection { .. });
+    let nearly = |problem: &Problem| matches!(problem, Problem::OtherParameters { .. });
     if let Some(place) = problems.iter().position(nearly).or((problems.len() == 1).then_some(0)) {
         return Err(problems.swap_remove(place));
     }
@@ -170,7 +171,7 @@ const MOST_NAMES: usize = 4;
 /// and is damaged is an error. `length` is that of the whole text.
 fn parse_block(
     wanted: &'static [Kind],
-    selection: Option<Selection>,
+    parameters: Option<Parameters>,
     block: &Block<'_>,
     length: usize,
 ) -> Result<Result<Parsed, Problem>, Problem> {
@@ -195,8 +196,8 @@ fn parse_block(
     }
     let own = Kind::ALL
         .into_iter()
-        .flat_map(|kind| Selection::all().map(move |selection| (kind, selection)))
-        .find(|&(kind, selection)| block.label() == label(kind, selection));
+        .flat_map(|kind| Parameters::ALL.iter().copied().map(move |parameters| (kind, parameters)))
+        .find(|&(kind, parameters)| block.label() == label(kind, parameters));
     let Some((kind, its)) = own else {
         return Ok(Err(Problem::Foreign { wanted, found: found::block(block.label()) }));
     };
@@ -204,8 +205,8 @@ fn parse_block(
     if !wanted.contains(&kind) {
         return Ok(Err(Problem::Kind { wanted, found: object }));
     }
-    match selection {
-        Some(key) if key != its => Ok(Err(Problem::Selection { key, found: object })),
+    match parameters {
+        Some(key) if key != its => Ok(Err(Problem::OtherParameters { key, found: object })),
         _ => decode_own(kind, its, block, length).map(|bytes| Ok((object, bytes))),
     }
 }
@@ -213,21 +214,21 @@ fn parse_block(
 /// Decodes a block with a label of this program.
 fn decode_own(
     kind: Kind,
-    selection: Selection,
+    parameters: Parameters,
     block: &Block<'_>,
     actual: usize,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
     let bytes = block.decode().map_err(|source| match source {
         pem::Error::PostEncapsulationBoundary => {
-            let bytes = kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
-            let expected = armour(&label(kind, selection), &vec![0; bytes]).len();
-            Problem::Truncated { kind, selection, expected, actual }
+            let bytes = kind.length(parameters).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
+            let expected = armour(&label(kind, parameters), &vec![0; bytes]).len();
+            Problem::Truncated { kind, parameters, expected, actual }
         }
-        source => Problem::Pem { kind, selection, source },
+        source => Problem::Pem { kind, parameters, source },
     })?;
-    match kind.length(selection) {
+    match kind.length(parameters) {
         Some(expected) if expected != bytes.len() => {
-            Err(Problem::PemLength { kind, selection, expected, actual: bytes.len() })
+            Err(Problem::PemLength { kind, parameters, expected, actual: bytes.len() })
         }
         _ => Ok(bytes),
     }
@@ -248,7 +249,7 @@ fn parse_key_file(kind: Kind, der: &[u8]) -> Result<Parsed, Problem> {
         _ => key_file::decode_public(der),
     };
     match parsed {
-        Ok((Selection { set, encoding }, bytes)) => {
+        Ok((Parameters { set, encoding }, bytes)) => {
             Ok((Object { kind, set, encoding: Some(encoding) }, bytes))
         }
         Err(Problem::Pkcs8(pkcs8::Error::PublicKey(spki::Error::OidUnknown { oid }))) => {
@@ -262,20 +263,22 @@ fn parse_key_file(kind: Kind, der: &[u8]) -> Result<Parsed, Problem> {
 fn identify(length: usize) -> Option<Object> {
     let mut objects = Kind::ALL
         .into_iter()
-        .flat_map(|kind| Selection::all().map(move |selection| (kind, selection)));
-    let (kind, Selection { set, encoding }) =
-        objects.find(|&(kind, selection)| kind.length(selection) == Some(length))?;
+        .flat_map(|kind| Parameters::ALL.iter().copied().map(move |parameters| (kind, parameters)));
+    let (kind, Parameters { set, encoding }) =
+        objects.find(|&(kind, parameters)| kind.length(parameters) == Some(length))?;
     Some(Object { kind, set, encoding: (kind != Kind::Ciphertext).then_some(encoding) })
 }
 
 /// Returns a list of the lengths of objects for a message.
-fn lengths(kinds: &[Kind], selection: Option<Selection>) -> String {
+fn lengths(kinds: &[Kind], parameters: Option<Parameters>) -> String {
     let length =
-        |kind: Kind, selection| kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
-    let of_kind = |&kind: &Kind| match selection {
-        Some(selection) => vec![format!("{} for {}", length(kind, selection), selection.set)],
-        None => Selection::all()
-            .map(|selection| format!("{} for {selection}", length(kind, selection)))
+        |kind: Kind, parameters| kind.length(parameters).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
+    let of_kind = |&kind: &Kind| match parameters {
+        Some(parameters) => vec![format!("{} for {}", length(kind, parameters), parameters.set)],
+        None => Parameters::ALL
+            .iter()
+            .copied()
+            .map(|parameters| format!("{} for {parameters}", length(kind, parameters)))
             .collect(),
     };
     kinds.iter().flat_map(of_kind).collect::<Vec<_>>().join(", ")
@@ -284,12 +287,12 @@ fn lengths(kinds: &[Kind], selection: Option<Selection>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::Set;
+    use ctru_kem::Set;
 
-    fn objects() -> impl Iterator<Item = (Kind, Selection, usize)> {
+    fn objects() -> impl Iterator<Item = (Kind, Parameters, usize)> {
         Kind::ALL.into_iter().filter(|&kind| kind != Kind::SharedSecret).flat_map(|kind| {
-            Selection::all().map(move |selection| {
-                (kind, selection, kind.length(selection).expect("not a shared secret"))
+            Parameters::ALL.iter().copied().map(move |parameters| {
+                (kind, parameters, kind.length(parameters).expect("not a shared secret"))
             })
         })
     }
@@ -298,11 +301,11 @@ mod tests {
     /// property.
     #[test]
     fn raw_lengths_tell_objects_apart() {
-        for (kind, selection, length) in objects() {
+        for (kind, parameters, length) in objects() {
             let object = identify(length).expect("a known length");
-            assert_eq!((object.kind, object.set), (kind, selection.set));
+            assert_eq!((object.kind, object.set), (kind, parameters.set));
             match object.encoding {
-                Some(encoding) => assert_eq!(encoding, selection.encoding),
+                Some(encoding) => assert_eq!(encoding, parameters.encoding),
                 None => assert_eq!(kind, Kind::Ciphertext),
             }
         }
@@ -310,16 +313,16 @@ mod tests {
 
     #[test]
     fn pem_round_trip() {
-        for (kind, selection, length) in objects() {
+        for (kind, parameters, length) in objects() {
             let bytes: Vec<u8> = (0..length).map(|i| i as u8).collect();
-            let text = armour(&label(kind, selection), &bytes);
+            let text = armour(&label(kind, parameters), &bytes);
             let crlf = String::from_utf8(text.to_vec()).expect("text").replace('\n', "\r\n");
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
                 let (object, read) =
                     parse(&Kind::ALL, None, Zeroizing::new(text)).expect("well formed");
-                assert_eq!((object.kind, object.set), (kind, selection.set));
-                assert_eq!(object.encoding, Some(selection.encoding));
+                assert_eq!((object.kind, object.set), (kind, parameters.set));
+                assert_eq!(object.encoding, Some(parameters.encoding));
                 assert_eq!(*read, bytes);
             }
         }
@@ -329,13 +332,13 @@ mod tests {
     #[test]
     fn pem_forms_have_no_raw_length() {
         for kind in Kind::ALL {
-            for selection in Selection::all() {
+            for parameters in Parameters::ALL.iter().copied() {
                 let bytes =
-                    vec![0; kind.length(selection).unwrap_or(ctru_kem::SHARED_SECRET_BYTES)];
-                let text = armour(&label(kind, selection), &bytes);
+                    vec![0; kind.length(parameters).unwrap_or(ctru_kem::SHARED_SECRET_BYTES)];
+                let text = armour(&label(kind, parameters), &bytes);
                 let lines = text.iter().filter(|&&byte| byte == b'\n').count();
                 for length in [text.len(), text.len() + lines] {
-                    assert_eq!(identify(length), None, "{kind} of {selection}");
+                    assert_eq!(identify(length), None, "{kind} of {parameters}");
                 }
             }
         }
@@ -345,12 +348,12 @@ mod tests {
     /// raw ciphertext, it is read as one.
     #[test]
     fn truncated_pem() {
-        let selection = Selection { set: Set::N653, encoding: Encoding::Packed13 };
-        let text = armour(&label(Kind::Ciphertext, selection), &[1; 898]);
+        let parameters = Parameters { set: Set::CtruPrime653, encoding: Encoding::Packed13 };
+        let text = armour(&label(Kind::Ciphertext, parameters), &[1; 898]);
         for length in 0..text.len() - 1 {
             let cut = Zeroizing::new(text[..length].to_vec());
-            let result = parse(&[Kind::Ciphertext], Some(selection), cut);
-            assert_eq!(result.is_err(), length != selection.sizes().ciphertext, "{length} bytes");
+            let result = parse(&[Kind::Ciphertext], Some(parameters), cut);
+            assert_eq!(result.is_err(), length != parameters.sizes().ciphertext, "{length} bytes");
         }
     }
 }

@@ -2,13 +2,11 @@
 
 use std::io::Write;
 
-use ctru_kem::{ParameterSet, SHARED_SECRET_BYTES};
-use ctru_math::Ring;
+use ctru_kem::{Parameters, SHARED_SECRET_BYTES, Set, Sizes};
 use ctru_math::backend::{self, Backend};
 use ctru_measure::table;
 
 use crate::error::Error;
-use crate::selection::{Selection, Set, Visitor};
 
 /// Show parameter sets, sizes, security status and the instructions of this CPU that are in use
 #[derive(Debug, clap::Args)]
@@ -25,18 +23,20 @@ struct FailureRate {
     median: i32,
 }
 
-fn failure_rate(set: Set) -> FailureRate {
-    match set {
-        Set::N653 => FailureRate { claimed: -166, mean: -268, median: -384 },
-        Set::N761 => FailureRate { claimed: -170, mean: -153, median: -202 },
-        Set::N1277 => FailureRate { claimed: -279, mean: -109, median: -126 },
-    }
+/// Returns the failure rate of a set, if it is known.
+fn failure_rate(set: Set) -> Option<FailureRate> {
+    Some(match set {
+        Set::CtruPrime653 => FailureRate { claimed: -166, mean: -268, median: -384 },
+        Set::CtruPrime761 => FailureRate { claimed: -170, mean: -153, median: -202 },
+        Set::CtruPrime1277 => FailureRate { claimed: -279, mean: -109, median: -126 },
+        _ => return None,
+    })
 }
 
 /// Returns the warning for users who generate a key of this set, or `None` if the mean failure rate
 /// is at most 2^-128.
 pub(crate) fn warning(set: Set) -> Option<String> {
-    let FailureRate { claimed, mean, .. } = failure_rate(set);
+    let FailureRate { claimed, mean, .. } = failure_rate(set)?;
     (mean > -128).then(|| {
         format!(
             "nothing shows that {set} fails to decapsulate less often than once in 2^128: its \
@@ -71,12 +71,12 @@ pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
         ["set", "encoding", "n", "q", "public key", "private key", "ciphertext", "secret"],
         2..8,
     );
-    for selection in Selection::all() {
-        sizes.add_row(selection.accept(Row(selection)));
+    for parameters in Parameters::ALL.iter().copied() {
+        sizes.add_row(row(parameters));
     }
     let mut rates = table::markdown(["set", "claimed", "mean", "middle key"], 1..4);
-    for set in Set::ALL {
-        let FailureRate { claimed, mean, median } = failure_rate(set);
+    for &set in Set::ALL {
+        let Some(FailureRate { claimed, mean, median }) = failure_rate(set) else { continue };
         rates.add_row([set.to_string(), claimed.to_string(), mean.to_string(), median.to_string()]);
     }
     let available: Vec<&str> = backend::available().map(Backend::name).collect();
@@ -86,22 +86,17 @@ pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a row of the table of sizes.
-struct Row(Selection);
-
-impl Visitor for Row {
-    type Output = [String; 8];
-
-    fn visit<P: ParameterSet>(self) -> [String; 8] {
-        [
-            P::NAME.to_owned(),
-            self.0.encoding.to_string(),
-            P::Ring::N.to_string(),
-            P::Ring::Q.to_string(),
-            P::ENCAPSULATION_KEY_BYTES.to_string(),
-            P::DECAPSULATION_KEY_BYTES.to_string(),
-            P::CIPHERTEXT_BYTES.to_string(),
-            SHARED_SECRET_BYTES.to_string(),
-        ]
-    }
+/// Returns a row of the table of sizes.
+fn row(parameters: Parameters) -> [String; 8] {
+    let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters.sizes();
+    [
+        parameters.set.to_string(),
+        parameters.encoding.to_string(),
+        parameters.degree().to_string(),
+        parameters.modulus().to_string(),
+        encapsulation_key.to_string(),
+        decapsulation_key.to_string(),
+        ciphertext.to_string(),
+        SHARED_SECRET_BYTES.to_string(),
+    ]
 }

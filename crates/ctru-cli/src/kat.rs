@@ -10,7 +10,7 @@
 use std::io::Write;
 
 use clap::Subcommand;
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES};
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES, Set, with_parameters};
 use ctru_program::visible;
 use serde::Deserialize;
 use zeroize::Zeroizing;
@@ -19,7 +19,6 @@ use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
 use crate::lines;
 use crate::names::{self, PathOrStdio};
-use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
 /// Known-answer vectors
@@ -142,11 +141,11 @@ fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Repor
         if records.is_empty() {
             break;
         }
-        for selection in Selection::all() {
+        for parameters in Parameters::ALL.iter().copied() {
             let batch: Vec<_> =
-                records.iter().filter(|(_, record)| record.selection == selection).collect();
+                records.iter().filter(|(_, record)| record.parameters == parameters).collect();
             if !batch.is_empty() {
-                selection.accept(Check { records: &batch, factory, report: &mut report })?;
+                with_parameters!(parameters, P => check_records::<P, F>(&batch, factory, &mut report))?;
             }
         }
     }
@@ -179,7 +178,7 @@ struct Line<'a> {
 
 /// A key pair, an encapsulation, its decapsulation, and the decapsulation of a changed ciphertext.
 struct Record {
-    selection: Selection,
+    parameters: Parameters,
     keygen_seed: [u8; SEED_BYTES],
     z: [u8; SEED_BYTES],
     pk: Zeroizing<Vec<u8>>,
@@ -200,17 +199,19 @@ impl Record {
             (None, format!("not a known-answer record: {}", lines::problem(&error)))
         })?;
         let set = Set::ALL
-            .into_iter()
-            .find(|set| set.degree() == line.n.to_string())
+            .iter()
+            .copied()
+            .find(|set| set.id() == line.n.to_string())
             .ok_or_else(|| (Some("n"), format!("no parameter set has n = {}", line.n)))?;
         let encoding = Encoding::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|encoding| encoding.name() == line.pk_encoding)
             .ok_or_else(|| {
                 (Some("pk_encoding"), format!("{:?} is no encoding", line.pk_encoding))
             })?;
         Ok(Self {
-            selection: Selection { set, encoding },
+            parameters: Parameters { set, encoding },
             keygen_seed: seed("keygen_seed", line.keygen_seed)?,
             z: seed("z", line.z)?,
             pk: bytes("pk", line.pk)?,
@@ -289,63 +290,56 @@ fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
 }
 
 /// Checks records of one parameter set and encoding. Each record comes with its line number.
-struct Check<'a, F> {
-    records: &'a [&'a (usize, Record)],
-    factory: &'a F,
-    report: &'a mut Report,
-}
-
-impl<F: EngineFactory> Visitor for Check<'_, F> {
-    type Output = Result<(), Error>;
-
-    fn visit<P: ParameterSet>(self) -> Result<(), Error> {
-        let Self { records, factory, report } = self;
-        let engine = factory.engine::<P>()?;
-        let mut sound = Vec::new();
-        let mut inputs = Vec::new();
-        for (line, record) in records {
-            match record.inputs::<P>() {
-                Ok(input) => {
-                    sound.push((*line, record));
-                    inputs.push(input);
-                }
-                Err((field, problem)) => {
-                    report.failed += 1;
-                    report.failures.push(Failure { line: *line, field, problem });
-                }
+fn check_records<P: ParameterSet, F: EngineFactory>(
+    records: &[&(usize, Record)],
+    factory: &F,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let engine = factory.engine::<P>()?;
+    let mut sound = Vec::new();
+    let mut inputs = Vec::new();
+    for (line, record) in records {
+        match record.inputs::<P>() {
+            Ok(input) => {
+                sound.push((*line, record));
+                inputs.push(input);
             }
-        }
-        // If several API paths give the same difference, it is reported once, with all their names.
-        let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
-            vec![Vec::new(); sound.len()];
-        for path in ApiPath::ALL {
-            let transcripts = transcripts(path, &engine, &inputs)?;
-            for ((transcript, (_, record)), told) in
-                transcripts.iter().zip(&sound).zip(&mut differences)
-            {
-                for (field, problem) in record.compare(transcript) {
-                    match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
-                        Some((_, _, paths)) => paths.push(path),
-                        None => told.push((field, problem, vec![path])),
-                    }
-                }
-            }
-        }
-        for ((line, _), told) in sound.into_iter().zip(differences) {
-            if told.is_empty() {
-                report.passed += 1;
-            } else {
+            Err((field, problem)) => {
                 report.failed += 1;
+                report.failures.push(Failure { line: *line, field, problem });
             }
-            report.failures.extend(told.into_iter().map(|(field, problem, paths)| {
-                let paths: Vec<_> = paths.iter().map(ApiPath::to_string).collect();
-                Failure {
-                    line,
-                    field: Some(field),
-                    problem: format!("{problem} ({})", paths.join(", ")),
-                }
-            }));
         }
-        Ok(())
     }
+    // If several API paths give the same difference, it is reported once, with all their names.
+    let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
+        vec![Vec::new(); sound.len()];
+    for path in ApiPath::ALL {
+        let transcripts = transcripts(path, &engine, &inputs)?;
+        for ((transcript, (_, record)), told) in
+            transcripts.iter().zip(&sound).zip(&mut differences)
+        {
+            for (field, problem) in record.compare(transcript) {
+                match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
+                    Some((_, _, paths)) => paths.push(path),
+                    None => told.push((field, problem, vec![path])),
+                }
+            }
+        }
+    }
+    for ((line, _), told) in sound.into_iter().zip(differences) {
+        if told.is_empty() {
+            report.passed += 1;
+        } else {
+            report.failed += 1;
+        }
+        report.failures.extend(told.into_iter().map(|(field, problem, paths)| {
+            let paths: Vec<_> = paths.iter().map(ApiPath::to_string).collect();
+            Failure {
+                line,
+                field: Some(field),
+                problem: format!("{problem} ({})", paths.join(", ")),
+            }
+        }));
+    }
+    Ok(())
 }

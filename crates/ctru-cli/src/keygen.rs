@@ -1,7 +1,7 @@
 //! `ctru keygen`: generates a key pair.
 
 use clap::ValueEnum;
-use ctru_kem::{KeyPairSeed, ParameterSet, SEED_BYTES};
+use ctru_kem::{Encoding, KeyPairSeed, ParameterSet, Parameters, SEED_BYTES, Set};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -10,8 +10,8 @@ use crate::format;
 use crate::info;
 use crate::key_file;
 use crate::names::{self, PathOrStdio};
+use crate::parameters::{encoding_parser, set_parser, tested};
 use crate::problem::Kind;
-use crate::selection::{Encoding, Selection, Set, Visitor};
 use crate::sink;
 
 /// Generate a key pair
@@ -23,10 +23,10 @@ use crate::sink;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Parameter set
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = set_parser())]
     set: Set,
     /// Encoding of the public key
-    #[arg(long, value_enum, default_value = "mixed-radix")]
+    #[arg(long, value_parser = encoding_parser(), default_value = "mixed-radix")]
     encoding: Encoding,
     /// Form of the files
     #[arg(long, value_enum, default_value = "native")]
@@ -64,14 +64,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     };
     let public_file = PathOrStdio::Path(names::public_name(path));
 
-    let selection = Selection { set: args.set, encoding: args.encoding };
+    let parameters = Parameters { set: args.set, encoding: args.encoding };
     if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {
         return Err(Error::Pkcs8Encoding);
     }
-    let [seed, private, public] = selection.tested(Generate { args })??;
+    let [seed, private, public] = tested!(parameters, P => generate::<P>(args))??;
     let [private, public] = match args.format {
         Format::Native => [(Kind::PrivateKey, private), (Kind::PublicKey, public)]
-            .map(|(kind, bytes)| format::contents(kind, selection, bytes, args.raw)),
+            .map(|(kind, bytes)| format::contents(kind, parameters, bytes, args.raw)),
         Format::Pkcs8 => [
             (Kind::PrivateKey, key_file::encode_private(args.set, &seed)),
             (Kind::PublicKey, key_file::encode_public(args.set, &public)),
@@ -89,25 +89,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-struct Generate<'a> {
-    args: &'a Args,
-}
-
-impl Visitor for Generate<'_> {
-    /// The seed, the private key and the public key.
-    type Output = Result<[Zeroizing<Vec<u8>>; 3], Error>;
-
-    fn visit<P: ParameterSet>(self) -> Self::Output {
-        let pair = KeyPairSeed::<P>::try_generate()?;
-        let key = pair.decapsulation_key();
-        let mut seed = Zeroizing::new([0; SEED_BYTES]);
-        getrandom::fill(&mut *seed)?;
-        key.pairwise_test(&seed).map_err(|error| Error::Contents {
-            file: self.args.out.to_string(),
-            problem: error.into(),
-        })?;
-        let public = key.encapsulation_key();
-        Ok([pair.as_ref(), key.as_ref(), public.as_ref()]
-            .map(|bytes| Zeroizing::new(bytes.to_vec())))
-    }
+/// Returns the seed, the private key and the public key.
+fn generate<P: ParameterSet>(args: &Args) -> Result<[Zeroizing<Vec<u8>>; 3], Error> {
+    let pair = KeyPairSeed::<P>::try_generate()?;
+    let key = pair.decapsulation_key();
+    let mut seed = Zeroizing::new([0; SEED_BYTES]);
+    getrandom::fill(&mut *seed)?;
+    key.pairwise_test(&seed)
+        .map_err(|error| Error::Contents { file: args.out.to_string(), problem: error.into() })?;
+    let public = key.encapsulation_key();
+    Ok([pair.as_ref(), key.as_ref(), public.as_ref()].map(|bytes| Zeroizing::new(bytes.to_vec())))
 }

@@ -3,7 +3,7 @@
 //!
 //! Each subcommand is one module. The other modules serve the subcommands:
 //!
-//! - [`selection`] turns a parameter set that is chosen at run time into a type of `ctru-kem`.
+//! - [`parameters`] turns a parameter set that is chosen at run time into a type of `ctru-kem`.
 //! - [`engine`] does the same for engines.
 //! - [`backend`] chooses the vector instructions of the CPU.
 //! - [`transcript`] runs all operations on given inputs, for comparison with known answers.
@@ -39,9 +39,9 @@ mod lines;
 #[cfg(unix)]
 mod lock;
 mod names;
+mod parameters;
 mod problem;
 mod report;
-mod selection;
 mod selftest;
 mod sink;
 mod transcript;

@@ -9,7 +9,7 @@ use ctru_kem::{
 };
 use thiserror::Error;
 
-use crate::selection::{Encoding, Selection, Set};
+use ctru_kem::{Encoding, Parameters, Set};
 
 /// A kind of object in a file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ impl Kind {
 
     /// Returns the number of bytes of an object of this kind. Returns `None` for a shared secret,
     /// whose length does not tell the parameter set.
-    pub(crate) fn length(self, selection: Selection) -> Option<usize> {
-        let sizes = selection.sizes();
+    pub(crate) fn length(self, parameters: Parameters) -> Option<usize> {
+        let sizes = parameters.sizes();
         match self {
-            Self::PublicKey => Some(sizes.public_key),
-            Self::PrivateKey => Some(sizes.private_key),
+            Self::PublicKey => Some(sizes.encapsulation_key),
+            Self::PrivateKey => Some(sizes.decapsulation_key),
             Self::Ciphertext => Some(sizes.ciphertext),
             Self::SharedSecret => None,
         }
@@ -70,16 +70,16 @@ pub(crate) enum Problem {
     /// The PEM form has no last line, or one with another label. `expected` is the number of bytes
     /// of the form, `actual` that of the file.
     #[error(
-        "the PEM form of a {selection} {kind} is cut off; expected {expected} bytes of text, \
+        "the PEM form of a {parameters} {kind} is cut off; expected {expected} bytes of text, \
          the file has {actual}"
     )]
-    Truncated { kind: Kind, selection: Selection, expected: usize, actual: usize },
+    Truncated { kind: Kind, parameters: Parameters, expected: usize, actual: usize },
     /// The PEM form is damaged.
-    #[error("the PEM form of a {selection} {kind} is damaged: {source}")]
-    Pem { kind: Kind, selection: Selection, source: pem::Error },
+    #[error("the PEM form of a {parameters} {kind} is damaged: {source}")]
+    Pem { kind: Kind, parameters: Parameters, source: pem::Error },
     /// The number of bytes inside the PEM form does not fit its label.
-    #[error("the PEM form of a {selection} {kind} holds {actual} bytes, expected {expected}")]
-    PemLength { kind: Kind, selection: Selection, expected: usize, actual: usize },
+    #[error("the PEM form of a {parameters} {kind} holds {actual} bytes, expected {expected}")]
+    PemLength { kind: Kind, parameters: Parameters, expected: usize, actual: usize },
     /// The PEM form of a key of PKCS#8 or SubjectPublicKeyInfo is damaged.
     #[error("the PEM form of a PKCS#8 {kind} is damaged: {source}")]
     Pkcs8Pem { kind: Kind, source: pem::Error },
@@ -91,7 +91,7 @@ pub(crate) enum Problem {
     Kind { wanted: &'static [Kind], found: Object },
     /// The ciphertext belongs to another parameter set or encoding than the key.
     #[error("a {found}, but the key is of {key}")]
-    Selection { key: Selection, found: Object },
+    OtherParameters { key: Parameters, found: Object },
     /// The bytes are not a valid public key.
     #[error("not a valid public key: {0}")]
     PublicKey(#[from] InvalidEncapsulationKey),

@@ -1,11 +1,14 @@
 //! Batches on the cores of the machine, from bytes to bytes. The arguments that the batches of
 //! every engine take are here, too: [`Seeds`] and [`Keys`].
 
+use core::any::Any;
 use core::error::Error;
 use core::{array, fmt};
+use std::boxed::Box;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
+use ctru_math::array::Array;
 use ctru_math::invert::{BatchNode, invert_batch};
 use ctru_math::mul::Multiplier;
 use ctru_math::{Poly, Ring};
@@ -107,6 +110,61 @@ impl<const N: usize> Seeds<'_, N> {
     }
 }
 
+/// The keys of a batch on the CPU: one for all operations, or one for each.
+#[derive(Copy, Clone)]
+pub enum KeyRows<'a> {
+    /// The bytes of well-formed keys.
+    Checked(&'a [u8]),
+    /// Rows of bytes that may not be keys.
+    Unchecked(&'a [u8]),
+    /// Decoded keys.
+    Loaded(&'a LoadedKeys),
+}
+
+/// Decoded keys of a set that is chosen at run time.
+pub struct LoadedKeys {
+    /// A vector of decoded keys. Decapsulation keys wipe themselves.
+    keys: Box<dyn Any + Send + Sync>,
+    count: usize,
+}
+
+impl fmt::Debug for KeyRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyRows(..)")
+    }
+}
+
+impl fmt::Debug for LoadedKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LoadedKeys({} keys)", self.count)
+    }
+}
+
+impl LoadedKeys {
+    /// Decodes keys.
+    pub(crate) fn decode<K: Sync, D: Any + Send + Sync>(
+        pool: &ThreadPool,
+        keys: &[K],
+        decode: impl Fn(&K) -> D + Send + Sync,
+    ) -> Self {
+        let decoded: Vec<D> = pool.install(|| keys.par_iter().map(decode).collect());
+        Self { count: decoded.len(), keys: Box::new(decoded) }
+    }
+
+    /// Returns the number of keys.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the keys.
+    ///
+    /// # Panics
+    /// If they belong to another parameter set.
+    fn decoded<D: 'static>(&self) -> &[D] {
+        self.keys.downcast_ref::<Vec<D>>().expect("loaded keys of this parameter set")
+    }
+}
+
 /// The first row of a batch that is not a key, of those that threads have found so far.
 struct FirstRefused<F: Error>(Mutex<Option<InvalidRow<F>>>);
 
@@ -147,34 +205,31 @@ impl<K, D, F: Error> Clone for Source<'_, K, D, F> {
     }
 }
 
-impl<'a, K, D, F: Error + Clone> Source<'a, K, D, F> {
-    /// Returns the source of a batch's keys. If one key serves all operations, it is decoded once,
-    /// into `one`.
-    fn new(keys: Keys<'a, K, [D]>, one: &'a mut Option<D>, decode: impl Fn(&K) -> D) -> Self {
-        match keys {
-            Keys::One(key) => Self::Decoded(array::from_ref(one.insert(decode(key)))),
-            Keys::Each(keys) => Self::Encoded(keys),
-            Keys::Loaded(keys) => Self::Decoded(keys),
-        }
-    }
-
-    /// Returns the source of a batch whose keys are rows: one for all operations, which is read at
-    /// once, into `one`, or one for each.
+impl<'a, K: Array<u8>, D: 'static, F: Error + Clone> Source<'a, K, D, F> {
+    /// Returns the source of a batch's keys. If one key serves all operations, it is decoded at
+    /// once, into `one`.
     ///
     /// # Errors
-    /// The reason why the single row is not a key.
-    fn of_rows(
-        rows: &'a [K],
+    /// The reason why a single unchecked row is not a key.
+    fn new(
+        keys: KeyRows<'a>,
         one: &'a mut Option<D>,
         refused: &'a FirstRefused<F>,
+        decode: impl Fn(&K) -> D,
         read: impl Fn(&K) -> Result<D, F>,
     ) -> Result<Self, InvalidRow<F>> {
-        Ok(match rows {
-            [row] => Self::Decoded(array::from_ref(
-                one.insert(read(row).map_err(|error| InvalidRow { row: 0, error })?),
-            )),
-            rows => Self::Rows(rows, refused),
-        })
+        let single = match keys {
+            KeyRows::Checked(bytes) => match K::of_slice(bytes).0 {
+                [key] => decode(key),
+                keys => return Ok(Self::Encoded(keys)),
+            },
+            KeyRows::Unchecked(bytes) => match K::of_slice(bytes).0 {
+                [row] => read(row).map_err(|error| InvalidRow { row: 0, error })?,
+                rows => return Ok(Self::Rows(rows, refused)),
+            },
+            KeyRows::Loaded(keys) => return Ok(Self::Decoded(keys.decoded())),
+        };
+        Ok(Self::Decoded(array::from_ref(one.insert(single))))
     }
 
     /// Calls `operation` with the decoded keys of operations `first..first + N`, unless one of them
@@ -221,28 +276,11 @@ fn share(pool: &ThreadPool, count: usize, most: usize) -> usize {
     count.div_ceil(pool.current_num_threads()).clamp(1, most)
 }
 
-/// Decodes encapsulation keys.
-pub(crate) fn decode_encapsulation_keys<R: Ring, E: Encode>(
-    pool: &ThreadPool,
-    keys: &[E::Bytes<R>],
-) -> Vec<DecodedEncapsulationKey<R>> {
-    pool.install(|| keys.par_iter().map(DecodedEncapsulationKey::new::<E>).collect())
-}
-
-/// Decodes decapsulation keys.
-pub(crate) fn decode_decapsulation_keys<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
-    pool: &ThreadPool,
-    keys: &[K],
-) -> Vec<DecodedDecapsulationKey<R>> {
-    let decode = |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref());
-    pool.install(|| keys.par_iter().map(decode).collect())
-}
-
 /// Generates key pairs (paper, Algorithm 4).
 ///
 /// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty. If it is empty,
 /// only decapsulation keys are written.
-pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
+pub(crate) fn generate<R: Ring, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     encapsulation_keys: &mut [E::Bytes<R>],
@@ -275,32 +313,19 @@ pub(crate) fn generate<R: Ring, E: Encode, K: AsMut<[u8]> + Send>(
 /// Encapsulates a batch (paper, Algorithm 5).
 ///
 /// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
-pub(crate) fn encapsulate<R: Ring, E: Encode>(
-    pool: &ThreadPool,
-    keys: Keys<'_, E::Bytes<R>, [DecodedEncapsulationKey<R>]>,
-    seeds: Seeds<'_, SEED_BYTES>,
-    ciphertexts: &mut [R::CiphertextBytes],
-    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
-) {
-    let mut one = None;
-    let keys = Source::new(keys, &mut one, DecodedEncapsulationKey::new::<E>);
-    encapsulate_from::<R, E>(pool, keys, seeds, ciphertexts, secrets);
-}
-
-/// Encapsulates a batch to rows that may not be keys. The number of rows is 1 or the length of the
-/// batch.
 ///
 /// # Errors
-/// The first row that is not a key. The outputs of the others may be written.
-pub(crate) fn encapsulate_rows<R: Ring, E: Encode>(
+/// The first unchecked row that is not a key. The outputs of the others may be written.
+pub(crate) fn encapsulate<R: Ring, E: Encode>(
     pool: &ThreadPool,
-    rows: &[E::Bytes<R>],
+    keys: KeyRows<'_>,
     seeds: Seeds<'_, SEED_BYTES>,
     ciphertexts: &mut [R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
 ) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
     let (mut one, refused) = (None, FirstRefused::new());
-    let keys = Source::of_rows(rows, &mut one, &refused, DecodedEncapsulationKey::read::<E>)?;
+    let (decode, read) = (DecodedEncapsulationKey::new::<E>, DecodedEncapsulationKey::read::<E>);
+    let keys = Source::new(keys, &mut one, &refused, decode, read)?;
     encapsulate_from::<R, E>(pool, keys, seeds, ciphertexts, secrets);
     refused.into_result()
 }
@@ -336,38 +361,25 @@ fn encapsulate_from<R: Ring, E: Encode>(
 /// Decapsulates a batch (paper, Algorithm 6).
 ///
 /// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
-pub(crate) fn decapsulate<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
-    pool: &ThreadPool,
-    keys: Keys<'_, K, [DecodedDecapsulationKey<R>]>,
-    ciphertexts: &[R::CiphertextBytes],
-    secrets: &mut [[u8; SHARED_SECRET_BYTES]],
-) {
-    let mut one = None;
-    let keys =
-        Source::new(keys, &mut one, |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref()));
-    decapsulate_from::<R, E, K>(pool, keys, ciphertexts, secrets);
-}
-
-/// Decapsulates a batch with rows that may not be keys. The number of rows is 1 or the length of
-/// the batch.
 ///
 /// # Errors
-/// The first row that is not a key. The outputs of the others may be written.
-pub(crate) fn decapsulate_rows<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
+/// The first unchecked row that is not a key. The outputs of the others may be written.
+pub(crate) fn decapsulate<R: Ring, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
-    rows: &[K],
+    keys: KeyRows<'_>,
     ciphertexts: &[R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
 ) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
     let (mut one, refused) = (None, FirstRefused::new());
+    let decode = |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref());
     let read = |row: &K| DecodedDecapsulationKey::read::<E>(row.as_ref());
-    let keys = Source::of_rows(rows, &mut one, &refused, read)?;
+    let keys = Source::new(keys, &mut one, &refused, decode, read)?;
     decapsulate_from::<R, E, K>(pool, keys, ciphertexts, secrets);
     refused.into_result()
 }
 
 /// Deals the operations of a decapsulation to threads.
-fn decapsulate_from<R: Ring, E: Encode, K: AsRef<[u8]> + Sync>(
+fn decapsulate_from<R: Ring, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
     keys: DecapsulationKeys<'_, R, K>,
     ciphertexts: &[R::CiphertextBytes],
@@ -416,7 +428,7 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
 }
 
 /// Decapsulates `N` operations at a time. The first operation has the number `first` in the batch.
-fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
+fn decapsulate_groups<R: Ring, E: Encode, K: Array<u8>, const N: usize>(
     keys: DecapsulationKeys<'_, R, K>,
     first: usize,
     ciphertexts: &[[R::CiphertextBytes; N]],
@@ -435,7 +447,7 @@ fn decapsulate_groups<R: Ring, E: Encode, K: AsRef<[u8]>, const N: usize>(
 /// (Montgomery's trick).
 ///
 /// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty.
-fn generate_together<R: Ring, E: Encode, K: AsMut<[u8]>>(
+fn generate_together<R: Ring, E: Encode, K: Array<u8>>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
     encapsulation_keys: &mut [E::Bytes<R>],

@@ -48,25 +48,7 @@ unsafe impl Transparent for SharedSecret {
     type Bytes = [u8; SHARED_SECRET_BYTES];
 }
 
-/// Returns values as the arrays that they consist of.
-pub(crate) fn arrays<T: Transparent>(values: &[T]) -> &[T::Bytes] {
-    // SAFETY: `Transparent` says that a value and its array have the same layout. The arrays are
-    // borrowed as long as the values.
-    unsafe { slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
-}
-
-/// Returns values as the arrays that they consist of, for writing.
-///
-/// If the values are keys, the caller may write only complete keys or placeholders, because code
-/// relies on keys being well formed.
-pub(crate) fn arrays_mut<T: Transparent>(values: &mut [T]) -> &mut [T::Bytes] {
-    // SAFETY: `Transparent` says that a value and its array have the same layout, and that any
-    // bytes are a value. The arrays are borrowed exclusively as long as the values.
-    unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len()) }
-}
-
 /// Returns the bytes of all values, one value after the other.
-#[cfg(feature = "gpu")]
 pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
     // SAFETY: `Transparent` says that values consist of bytes, all initialised. The bytes are
     // borrowed as long as the values.
@@ -77,7 +59,6 @@ pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
 ///
 /// If the values are keys, the caller may write only complete keys or placeholders, because code
 /// relies on keys being well formed.
-#[cfg(feature = "gpu")]
 pub(crate) fn bytes_mut<T: Transparent>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: `Transparent` says that values consist of bytes, and that any bytes are a value. The
     // bytes are borrowed exclusively as long as the values.

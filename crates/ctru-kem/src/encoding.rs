@@ -8,6 +8,7 @@ use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::{Poly, Ring};
 
 use crate::error::InvalidEncapsulationKey;
+use crate::parameters::Encoding;
 
 /// An encoding of encapsulation keys: [`MixedRadix`] or [`Packed13`].
 ///
@@ -39,16 +40,6 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// Decodes bytes that [`decode`](Self::decode) accepts. Does not check again whether a
     /// mixed-radix encoding is canonical, because the check takes time.
     fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
-}
-
-/// The encodings as values, for code that decides by encoding at run time. The numbers are part of
-/// the input from which seeds are derived.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    /// [`MixedRadix`].
-    MixedRadix = 1,
-    /// [`Packed13`].
-    Packed13 = 2,
 }
 
 /// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.

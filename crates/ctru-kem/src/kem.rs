@@ -26,16 +26,14 @@ type Seed = [u8; SEED_BYTES];
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
 /// A decoded encapsulation key: the polynomial `h` and `ID(pk)`.
-#[cfg_attr(not(feature = "std"), expect(unreachable_pub, reason = "engines name it"))]
-pub struct DecodedEncapsulationKey<R: Ring> {
+pub(crate) struct DecodedEncapsulationKey<R: Ring> {
     h: Poly<R>,
     id: Id,
 }
 
 /// A decoded decapsulation key: the secret polynomial `f`, the secret `z` of implicit rejection,
 /// and the decoded encapsulation key. Wiped when dropped.
-#[cfg_attr(not(feature = "std"), expect(unreachable_pub, reason = "engines name it"))]
-pub struct DecodedDecapsulationKey<R: Ring> {
+pub(crate) struct DecodedDecapsulationKey<R: Ring> {
     f: SmallPoly<R>,
     z: Secret<Seed>,
     encapsulation_key: DecodedEncapsulationKey<R>,

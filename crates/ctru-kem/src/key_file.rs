@@ -35,6 +35,7 @@ use crate::encoding::MixedRadix;
 use crate::error::InvalidSeed;
 use crate::key_pair_seed::KeyPairSeed;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
+use crate::parameters::Set;
 use crate::params::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
 
 /// Placeholders for object identifiers.
@@ -135,6 +136,18 @@ impl From<InvalidSeed> for pkcs8::Error {
         let too_short =
             matches!(error, InvalidSeed::Length(error) if error.actual < error.expected);
         Self::KeyMalformed(if too_short { KeyError::TooShort } else { KeyError::TooLong })
+    }
+}
+
+impl Set {
+    /// Returns the object identifier of keys in mixed-radix encoding, a placeholder of [`oid`].
+    #[must_use]
+    pub const fn object_identifier(self) -> ObjectIdentifier {
+        match self {
+            Self::CtruPrime653 => oid::CTRU_PRIME_653,
+            Self::CtruPrime761 => oid::CTRU_PRIME_761,
+            Self::CtruPrime1277 => oid::CTRU_PRIME_1277,
+        }
     }
 }
 

@@ -101,7 +101,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// polynomial, or the polynomial is 0.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
-        P::check_encapsulation_key(&key.bytes)?;
+        P::check_encapsulation_key(key.bytes.as_ref())?;
         Ok(key)
     }
 
@@ -117,7 +117,9 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Its bytes are all zero, and [`from_bytes`](Self::from_bytes) refuses them.
     #[must_use]
     pub fn placeholder() -> Self {
-        Self { bytes: P::encapsulation_placeholder() }
+        let mut key = Self { bytes: Array::zeroed() };
+        P::write_encapsulation_placeholder(key.bytes.as_mut());
+        key
     }
 
     /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from `rng`.
@@ -159,7 +161,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     ) -> (Ciphertext<P>, SharedSecret) {
         let mut sent = Default::default();
         let (ciphertext, secret): &mut (Ciphertext<P>, SharedSecret) = &mut sent;
-        P::encapsulate(&self.bytes, seed, &mut ciphertext.bytes, &mut secret.bytes);
+        P::encapsulate(self.bytes.as_ref(), seed, ciphertext.bytes.as_mut(), &mut secret.bytes);
         sent
     }
 }
@@ -176,7 +178,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// polynomial, or if the encapsulation key is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
-        P::check_decapsulation_key(&key.bytes)?;
+        P::check_decapsulation_key(key.bytes.as_ref())?;
         Ok(key)
     }
 
@@ -191,7 +193,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// [`InvalidDecapsulationKey::Inconsistent`] if key generation cannot sample `h f`. The
     /// [placeholder](Self::placeholder) gives this error.
     pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
-        P::check_consistency(&self.bytes)
+        P::check_consistency(self.bytes.as_ref())
     }
 
     /// [Checks](Self::check) the key, encapsulates to its encapsulation key with the randomness of
@@ -211,7 +213,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// [`InvalidDecapsulationKey::Inconsistent`] as for [`check`](Self::check),
     /// [`InvalidDecapsulationKey::PairwiseTest`] if the two secrets differ.
     pub fn pairwise_test(&self, seed: &[u8; SEED_BYTES]) -> Result<(), InvalidDecapsulationKey> {
-        P::pairwise_test(&self.bytes, seed)
+        P::pairwise_test(self.bytes.as_ref(), seed)
     }
 
     /// Returns the encoded key, an array of [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes. The
@@ -232,7 +234,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
-        P::write_decapsulation_placeholder(&mut key.bytes);
+        P::write_decapsulation_placeholder(key.bytes.as_mut());
         key
     }
 
@@ -281,7 +283,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };
-        P::generate(seed, z, &mut key.bytes);
+        P::generate(seed, z, key.bytes.as_mut());
         key
     }
 
@@ -293,7 +295,7 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
         let mut secret = SharedSecret::default();
-        P::decapsulate(&self.bytes, &ciphertext.bytes, &mut secret.bytes);
+        P::decapsulate(self.bytes.as_ref(), ciphertext.as_ref(), &mut secret.bytes);
         secret
     }
 }

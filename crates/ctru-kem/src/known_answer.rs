@@ -5,7 +5,7 @@ use sha3::digest::{FixedOutputReset, Update};
 use thiserror::Error;
 
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::keys::DecapsulationKey;
+use crate::parameters::{Description, Parameters, Sizes};
 use crate::params::ParameterSet;
 
 /// The operations of a parameter set gave other results than those that are known to be right.
@@ -31,27 +31,50 @@ pub struct WrongAnswer {
 /// [`WrongAnswer`] if a result differs. The machine or the build is faulty then, so nothing else
 /// that it computes can be trusted.
 pub fn known_answer_test<P: ParameterSet>() -> Result<(), WrongAnswer> {
-    if answer::<P>() == P::KNOWN_ANSWER { Ok(()) } else { Err(WrongAnswer { set: P::NAME }) }
+    Description::of::<P>().known_answer_test()
 }
 
-/// Returns the first half of the SHA3-256 hash of the results, as a big-endian number.
-fn answer<P: ParameterSet>() -> u128 {
-    let key = DecapsulationKey::<P>::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]);
-    let public = key.encapsulation_key();
-    let (ciphertext, sent) = public.encapsulate_deterministic(&[3; SEED_BYTES]);
-    let received = key.decapsulate(&ciphertext);
-    let mut altered = *ciphertext.as_bytes();
-    altered.as_mut()[0] ^= 1;
-    let mut rejected = [0; SHARED_SECRET_BYTES];
-    P::decapsulate(key.as_bytes(), &altered, &mut rejected);
+impl Parameters {
+    /// Does the [known-answer test](known_answer_test) of these parameters.
+    ///
+    /// # Errors
+    /// [`WrongAnswer`] if a result differs.
+    pub fn known_answer_test(self) -> Result<(), WrongAnswer> {
+        self.description().known_answer_test()
+    }
+}
 
-    let mut hash = Sha3_256::default();
-    for result in [public.as_ref(), key.as_ref(), ciphertext.as_ref()] {
-        hash.update(result);
+impl Description {
+    fn known_answer_test(&self) -> Result<(), WrongAnswer> {
+        if self.answer() == self.known_answer {
+            Ok(())
+        } else {
+            Err(WrongAnswer { set: self.name })
+        }
     }
-    for secret in [sent.as_bytes(), received.as_bytes(), &rejected] {
-        hash.update(secret);
+
+    /// Returns the first half of the SHA3-256 hash of the results, as a big-endian number.
+    fn answer(&self) -> u128 {
+        let Self { sizes, operations, .. } = self;
+        let (mut key, mut ciphertext) = ([0; Sizes::MOST], [0; Sizes::MOST]);
+        let key = &mut key[..sizes.decapsulation_key];
+        let ciphertext = &mut ciphertext[..sizes.ciphertext];
+        let [mut sent, mut received, mut rejected] = [[0; SHARED_SECRET_BYTES]; 3];
+        (operations.generate)(&[1; SEED_BYTES], &[2; SEED_BYTES], key);
+        let public = &key[self.encapsulation_key.clone()];
+        (operations.encapsulate)(public, &[3; SEED_BYTES], ciphertext, &mut sent);
+        (operations.decapsulate)(key, ciphertext, &mut received);
+
+        let mut hash = Sha3_256::default();
+        for result in [public, &*key, &*ciphertext] {
+            hash.update(result);
+        }
+        ciphertext[0] ^= 1;
+        (operations.decapsulate)(key, ciphertext, &mut rejected);
+        for secret in [sent, received, rejected] {
+            hash.update(&secret);
+        }
+        let hash: [u8; 32] = hash.finalize_fixed_reset().into();
+        u128::from_be_bytes(*hash.first_chunk().expect("16 of 32 bytes"))
     }
-    let hash: [u8; 32] = hash.finalize_fixed_reset().into();
-    u128::from_be_bytes(*hash.first_chunk().expect("16 of 32 bytes"))
 }

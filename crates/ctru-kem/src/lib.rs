@@ -30,6 +30,7 @@ pub mod key_file;
 mod key_pair_seed;
 mod keys;
 mod known_answer;
+mod parameters;
 mod params;
 #[cfg(feature = "pem")]
 pub mod pem;
@@ -48,6 +49,7 @@ pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use known_answer::{WrongAnswer, known_answer_test};
+pub use parameters::{Encoding, Parameters, Set, Sizes, UnknownEncoding, UnknownSet};
 pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
     EncapsulationKeyBytes, ParameterSet,

@@ -1,19 +1,18 @@
-//! The parameter sets, as zero-sized types.
+//! The parameter sets, as zero-sized types, and their operations on bytes.
 //!
 //! The operations of each set are methods of a hidden trait, so that their machine code is
-//! generated in this crate and not in each program that uses it.
+//! generated in this crate and not in each program that uses it. [`Operations`] holds some of
+//! them as a value, for a set that is chosen at run time.
 
 use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
-#[cfg(feature = "std")]
-use std::vec::Vec;
 
 use ctru_math::array::Array;
 use ctru_math::{R653, R761, R1277, Ring};
 
 #[cfg(feature = "std")]
-use crate::batch::{self, Keys, Seeds};
+use crate::batch::{self, KeyRows, LoadedKeys, Seeds};
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 #[cfg(feature = "std")]
 use crate::error::InvalidRow;
@@ -22,6 +21,7 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::KEY_PAIR_SEED_BYTES;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+use crate::parameters::{Encoding, Parameters, Set, sets};
 #[cfg(feature = "std")]
 use crate::threads::ThreadPool;
 
@@ -37,11 +37,10 @@ use crate::threads::ThreadPool;
 /// | [`CtruPrime761`] | 1158 / 1237 | 1571 / 1650 | 952 | 32 |
 /// | [`CtruPrime1277`] | 2067 / 2076 | 2738 / 2747 | 1597 | 32 |
 pub trait ParameterSet: Compiled {
-    /// The encoding of encapsulation keys.
-    type Encoding: PublicKeyEncoding;
-
+    /// The set and its encoding, as a value.
+    const PARAMETERS: Parameters;
     /// The name of the set without its encoding, such as `CTRU-Prime-761`.
-    const NAME: &'static str;
+    const NAME: &'static str = Self::PARAMETERS.set.name();
     /// The number of bytes of an encapsulation key.
     const ENCAPSULATION_KEY_BYTES: usize = <EncapsulationKeyBytes<Self> as Array<u8>>::LEN;
     /// The number of bytes of a decapsulation key.
@@ -51,307 +50,281 @@ pub trait ParameterSet: Compiled {
 }
 
 /// The array of the bytes of an encapsulation key of `P`.
-pub type EncapsulationKeyBytes<P> = <P as Compiled>::EncapsulationKeyBytes;
+pub type EncapsulationKeyBytes<P> = <P as Types>::EncapsulationKeyBytes;
 /// The array of the bytes of a decapsulation key of `P`.
-pub type DecapsulationKeyBytes<P> = <P as Compiled>::DecapsulationKeyBytes;
+pub type DecapsulationKeyBytes<P> = <P as Types>::DecapsulationKeyBytes;
 /// The array of the bytes of a ciphertext of `P`.
-pub type CiphertextBytes<P> = <<P as Compiled>::Ring as Ring>::CiphertextBytes;
+pub type CiphertextBytes<P> = <<P as Types>::Ring as Ring>::CiphertextBytes;
 
 /// The 32 bytes of a seed or of `z`, the secret of implicit rejection.
 type Seed = [u8; SEED_BYTES];
 /// The bytes of a shared secret.
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
-/// An encapsulation key that the CPU engine has loaded.
-#[cfg(feature = "std")]
-type LoadedEncapsulationKey<P> = DecodedEncapsulationKey<<P as Compiled>::Ring>;
-/// A decapsulation key that the CPU engine has loaded.
-#[cfg(feature = "std")]
-type LoadedDecapsulationKey<P> = DecodedDecapsulationKey<<P as Compiled>::Ring>;
 
-/// The operations of a parameter set on bytes. Users cannot name this trait, which seals
-/// [`ParameterSet`].
-///
-/// The macro [`parameter_set`] implements it for each set, so that the machine code is generated in
-/// this crate. A program that uses the crate compiles only calls.
-pub trait Compiled: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
+/// The types of a parameter set. Users cannot name this trait, which seals [`ParameterSet`].
+pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
     /// The ring, with the distribution of small polynomials.
     type Ring: Ring;
+    /// The encoding of encapsulation keys.
+    type Encoding: PublicKeyEncoding;
     /// The bytes of an encapsulation key.
     type EncapsulationKeyBytes: Array<u8>;
     /// The bytes of a decapsulation key.
     type DecapsulationKeyBytes: Array<u8>;
     /// The result of the known-answer test, as an implementation in Python has computed it.
     const KNOWN_ANSWER: u128;
-
-    /// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key`.
-    fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes);
-
-    /// Encapsulates to a well-formed key.
-    fn encapsulate(
-        key: &Self::EncapsulationKeyBytes,
-        seed: &Seed,
-        ciphertext: &mut CiphertextBytes<Self>,
-        secret: &mut SecretBytes,
-    );
-
-    /// Decapsulates with a well-formed key.
-    fn decapsulate(
-        key: &Self::DecapsulationKeyBytes,
-        ciphertext: &CiphertextBytes<Self>,
-        secret: &mut SecretBytes,
-    );
-
-    /// Checks that bytes are a well-formed encapsulation key.
-    fn check_encapsulation_key(
-        key: &Self::EncapsulationKeyBytes,
-    ) -> Result<(), InvalidEncapsulationKey>;
-
-    /// Checks that the polynomials of a decapsulation key are well formed.
-    fn check_decapsulation_key(
-        key: &Self::DecapsulationKeyBytes,
-    ) -> Result<(), InvalidDecapsulationKey>;
-
-    /// Checks that the secret polynomial and `h` of a well-formed key belong together.
-    fn check_consistency(key: &Self::DecapsulationKeyBytes) -> Result<(), InvalidDecapsulationKey>;
-
-    /// Checks that the parts of a well-formed key belong together, encapsulates with the randomness
-    /// of `seed`, decapsulates, and compares the shared secrets.
-    fn pairwise_test(
-        key: &Self::DecapsulationKeyBytes,
-        seed: &Seed,
-    ) -> Result<(), InvalidDecapsulationKey>;
-
-    /// Returns the encapsulation key of `h = 0`.
-    fn encapsulation_placeholder() -> Self::EncapsulationKeyBytes;
-
-    /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
-    fn write_decapsulation_placeholder(key: &mut Self::DecapsulationKeyBytes);
-
-    /// Generates key pairs. `encapsulation_keys` has the length of `decapsulation_keys`, or it is
-    /// empty.
-    #[cfg(feature = "std")]
-    fn generate_batch(
-        pool: &ThreadPool,
-        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        encapsulation_keys: &mut [Self::EncapsulationKeyBytes],
-        decapsulation_keys: &mut [Self::DecapsulationKeyBytes],
-    );
-
-    /// Encapsulates a batch. The slices have one element per operation.
-    #[cfg(feature = "std")]
-    fn encapsulate_batch(
-        pool: &ThreadPool,
-        keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedEncapsulationKey<Self>]>,
-        seeds: Seeds<'_, SEED_BYTES>,
-        ciphertexts: &mut [CiphertextBytes<Self>],
-        secrets: &mut [SecretBytes],
-    );
-
-    /// Decapsulates a batch. The slices have one element per operation.
-    #[cfg(feature = "std")]
-    fn decapsulate_batch(
-        pool: &ThreadPool,
-        keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedDecapsulationKey<Self>]>,
-        ciphertexts: &[CiphertextBytes<Self>],
-        secrets: &mut [SecretBytes],
-    );
-
-    /// Encapsulates a batch to `keys`, which may not be well formed: one key for all operations, or
-    /// one for each. The other slices have one element per operation.
-    ///
-    /// # Errors
-    /// The first key that is not well formed. The outputs of the others may be written.
-    #[cfg(feature = "std")]
-    fn encapsulate_rows(
-        pool: &ThreadPool,
-        keys: &[Self::EncapsulationKeyBytes],
-        seeds: Seeds<'_, SEED_BYTES>,
-        ciphertexts: &mut [CiphertextBytes<Self>],
-        secrets: &mut [SecretBytes],
-    ) -> Result<(), InvalidRow<InvalidEncapsulationKey>>;
-
-    /// Decapsulates a batch with `keys`, which may not be well formed: one key for all operations,
-    /// or one for each. The other slices have one element per operation.
-    ///
-    /// # Errors
-    /// The first key that is not well formed. The outputs of the others may be written.
-    #[cfg(feature = "std")]
-    fn decapsulate_rows(
-        pool: &ThreadPool,
-        keys: &[Self::DecapsulationKeyBytes],
-        ciphertexts: &[CiphertextBytes<Self>],
-        secrets: &mut [SecretBytes],
-    ) -> Result<(), InvalidRow<InvalidDecapsulationKey>>;
-
-    /// Decodes well-formed encapsulation keys.
-    #[cfg(feature = "std")]
-    fn decode_encapsulation_keys(
-        pool: &ThreadPool,
-        keys: &[Self::EncapsulationKeyBytes],
-    ) -> Vec<LoadedEncapsulationKey<Self>>;
-
-    /// Decodes well-formed decapsulation keys.
-    #[cfg(feature = "std")]
-    fn decode_decapsulation_keys(
-        pool: &ThreadPool,
-        keys: &[Self::DecapsulationKeyBytes],
-    ) -> Vec<LoadedDecapsulationKey<Self>>;
 }
 
-/// Defines a parameter set and implements its operations for each encoding. The numbers after each
-/// encoding are the length of a decapsulation key in bytes and the known answer.
-macro_rules! parameter_set {
-    ($(#[$doc:meta])* $name:ident, $ring:ty, $text:literal,
-        $($encoding:ty => $bytes:literal, $known_answer:literal);*) => {
+/// Returns the single array that bytes are.
+///
+/// # Panics
+/// If the number of bytes differs.
+fn one<A: Array<u8>>(bytes: &[u8]) -> &A {
+    let ([array], []) = A::of_slice(bytes) else { panic!("{} of {} bytes", bytes.len(), A::LEN) };
+    array
+}
+
+/// Returns the single array that bytes are, for writing.
+///
+/// # Panics
+/// If the number of bytes differs.
+fn one_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut A {
+    let len = bytes.len();
+    let ([array], []) = A::of_slice_mut(bytes) else { panic!("{len} of {} bytes", A::LEN) };
+    array
+}
+
+/// Returns the arrays that bytes are, one after the other.
+#[cfg(feature = "std")]
+fn rows<A: Array<u8>>(bytes: &[u8]) -> &[A] {
+    A::of_slice(bytes).0
+}
+
+/// Returns the arrays that bytes are, one after the other, for writing.
+#[cfg(feature = "std")]
+fn rows_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut [A] {
+    A::of_slice_mut(bytes).0
+}
+
+/// A decoded encapsulation key of a set.
+type DecodedPublic<P> = DecodedEncapsulationKey<<P as Types>::Ring>;
+/// A decoded decapsulation key of a set.
+type DecodedPrivate<P> = DecodedDecapsulationKey<<P as Types>::Ring>;
+
+/// Passes the operations to another macro, after its arguments. Keys, ciphertexts and placeholders
+/// have the bytes of their type; a batch has one row for each operation.
+macro_rules! operations {
+    ($then:ident! $($argument:tt)*) => { $then! { $($argument)*
+        /// Generates the decapsulation key that a seed and `z` determine.
+        fn generate(seed: &Seed, z: &Seed, key: &mut [u8]) {
+            kem::generate::<Self::Ring, Self::Encoding>(seed, z, key)
+        }
+        /// Encapsulates to a well-formed key.
+        fn encapsulate(
+            key: &[u8],
+            seed: &Seed,
+            ciphertext: &mut [u8],
+            secret: &mut SecretBytes,
+        ) {
+            DecodedPublic::<Self>::new::<Self::Encoding>(one(key))
+                .encapsulate(seed, one_mut(ciphertext), secret)
+        }
+        /// Decapsulates with a well-formed key.
+        fn decapsulate(key: &[u8], ciphertext: &[u8], secret: &mut SecretBytes) {
+            DecodedPrivate::<Self>::new::<Self::Encoding>(key).decapsulate(one(ciphertext), secret)
+        }
+        /// Checks that bytes are a well-formed encapsulation key.
+        fn check_encapsulation_key(key: &[u8]) -> Result<(), InvalidEncapsulationKey> {
+            DecodedPublic::<Self>::read::<Self::Encoding>(one(key)).map(drop)
+        }
+        /// Checks that the polynomials of a decapsulation key are well formed.
+        fn check_decapsulation_key(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
+            DecodedPrivate::<Self>::read::<Self::Encoding>(key).map(drop)
+        }
+        /// Checks that the secret polynomial and `h` of a well-formed key belong together.
+        fn check_consistency(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
+            DecodedPrivate::<Self>::new::<Self::Encoding>(key).check()
+        }
+        /// Checks that the parts of a well-formed key belong together, encapsulates with the
+        /// randomness of a seed, decapsulates, and compares the shared secrets.
+        fn pairwise_test(key: &[u8], seed: &Seed) -> Result<(), InvalidDecapsulationKey> {
+            DecodedPrivate::<Self>::new::<Self::Encoding>(key).pairwise_test(seed)
+        }
+        /// Writes the encapsulation key of `h = 0`.
+        fn write_encapsulation_placeholder(key: &mut [u8]) {
+            key.copy_from_slice(
+                kem::encapsulation_placeholder::<Self::Ring, Self::Encoding>().as_ref(),
+            )
+        }
+        /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
+        fn write_decapsulation_placeholder(key: &mut [u8]) {
+            kem::write_decapsulation_placeholder::<Self::Ring, Self::Encoding>(key)
+        }
+        /// Generates key pairs. There are as many encapsulation keys as decapsulation keys, or
+        /// none.
+        #[cfg(feature = "std")]
+        fn generate_batch(
+            pool: &ThreadPool,
+            seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+            encapsulation_keys: &mut [u8],
+            decapsulation_keys: &mut [u8],
+        ) {
+            batch::generate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
+                pool,
+                seeds,
+                rows_mut(encapsulation_keys),
+                rows_mut(decapsulation_keys),
+            )
+        }
+        /// Encapsulates a batch.
+        ///
+        /// # Errors
+        /// The first unchecked row that is not a key. The outputs of the others may be written.
+        #[cfg(feature = "std")]
+        fn encapsulate_batch(
+            pool: &ThreadPool,
+            keys: KeyRows<'_>,
+            seeds: Seeds<'_, SEED_BYTES>,
+            ciphertexts: &mut [u8],
+            secrets: &mut [u8],
+        ) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
+            batch::encapsulate::<Self::Ring, Self::Encoding>(
+                pool,
+                keys,
+                seeds,
+                rows_mut(ciphertexts),
+                rows_mut(secrets),
+            )
+        }
+        /// Decapsulates a batch.
+        ///
+        /// # Errors
+        /// The first unchecked row that is not a key. The outputs of the others may be written.
+        #[cfg(feature = "std")]
+        fn decapsulate_batch(
+            pool: &ThreadPool,
+            keys: KeyRows<'_>,
+            ciphertexts: &[u8],
+            secrets: &mut [u8],
+        ) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
+            batch::decapsulate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
+                pool,
+                keys,
+                rows(ciphertexts),
+                rows_mut(secrets),
+            )
+        }
+        /// Decodes well-formed encapsulation keys.
+        #[cfg(feature = "std")]
+        fn load_encapsulation_keys(pool: &ThreadPool, keys: &[u8]) -> LoadedKeys {
+            LoadedKeys::decode(pool, rows(keys), DecodedPublic::<Self>::new::<Self::Encoding>)
+        }
+        /// Decodes well-formed decapsulation keys.
+        #[cfg(feature = "std")]
+        fn load_decapsulation_keys(pool: &ThreadPool, keys: &[u8]) -> LoadedKeys {
+            LoadedKeys::decode(pool, rows(keys), |key: &Self::DecapsulationKeyBytes| {
+                DecodedPrivate::<Self>::new::<Self::Encoding>(key.as_ref())
+            })
+        }
+    } };
+}
+
+/// Declares [`Compiled`].
+macro_rules! declare {
+    ($(
+        $(#[doc = $doc:literal])* $(#[cfg($($cfg:tt)*)])?
+        fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $body:expr }
+    )+) => {
+        /// The operations of a parameter set on bytes.
+        pub trait Compiled: Types {
+            $($(#[doc = $doc])* $(#[cfg($($cfg)*)])? fn $name($($arg: $arg_type),*) $(-> $output)?;)+
+        }
+    };
+}
+operations!(declare!);
+
+/// Operations of a parameter set that is chosen at run time. They are methods of [`Compiled`].
+pub(crate) struct Operations {
+    pub(crate) generate: fn(&Seed, &Seed, &mut [u8]),
+    pub(crate) encapsulate: fn(&[u8], &Seed, &mut [u8], &mut SecretBytes),
+    pub(crate) decapsulate: fn(&[u8], &[u8], &mut SecretBytes),
+    #[cfg(feature = "std")]
+    pub(crate) generate_batch:
+        fn(&ThreadPool, Seeds<'_, KEY_PAIR_SEED_BYTES>, &mut [u8], &mut [u8]),
+    #[cfg(feature = "std")]
+    pub(crate) encapsulate_batch: fn(
+        &ThreadPool,
+        KeyRows<'_>,
+        Seeds<'_, SEED_BYTES>,
+        &mut [u8],
+        &mut [u8],
+    ) -> Result<(), InvalidRow<InvalidEncapsulationKey>>,
+    #[cfg(feature = "std")]
+    pub(crate) decapsulate_batch: fn(
+        &ThreadPool,
+        KeyRows<'_>,
+        &[u8],
+        &mut [u8],
+    ) -> Result<(), InvalidRow<InvalidDecapsulationKey>>,
+}
+
+impl Operations {
+    pub(crate) const fn of<P: Compiled>() -> Self {
+        Self {
+            generate: P::generate,
+            encapsulate: P::encapsulate,
+            decapsulate: P::decapsulate,
+            #[cfg(feature = "std")]
+            generate_batch: P::generate_batch,
+            #[cfg(feature = "std")]
+            encapsulate_batch: P::encapsulate_batch,
+            #[cfg(feature = "std")]
+            decapsulate_batch: P::decapsulate_batch,
+        }
+    }
+}
+
+/// Implements [`Compiled`] for a parameter set.
+macro_rules! implement {
+    ($set:ident<$encoding:ident>: $(
+        $(#[doc = $doc:literal])* $(#[cfg($($cfg:tt)*)])?
+        fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $body:expr }
+    )+) => {
+        impl Compiled for $set<$encoding> {
+            $(
+                $(#[cfg($($cfg)*)])?
+                fn $name($($arg: $arg_type),*) $(-> $output)? {
+                    $body
+                }
+            )+
+        }
+    };
+}
+
+/// Defines a type for each set in the list, with each encoding.
+macro_rules! types {
+    ($($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
+        $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+    })+) => {$(
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name<E = MixedRadix>(PhantomData<E>);
 
         $(
-            impl ParameterSet for $name<$encoding> {
-                type Encoding = $encoding;
-                const NAME: &'static str = $text;
-            }
-
-            impl Compiled for $name<$encoding> {
+            impl Types for $name<$encoding> {
                 type Ring = $ring;
+                type Encoding = $encoding;
                 type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<$ring>;
                 type DecapsulationKeyBytes = [u8; $bytes];
                 const KNOWN_ANSWER: u128 = $known_answer;
-
-                fn generate(seed: &Seed, z: &Seed, key: &mut Self::DecapsulationKeyBytes) {
-                    kem::generate::<$ring, $encoding>(seed, z, key);
-                }
-
-                fn encapsulate(
-                    key: &Self::EncapsulationKeyBytes,
-                    seed: &Seed,
-                    ciphertext: &mut CiphertextBytes<Self>,
-                    secret: &mut SecretBytes,
-                ) {
-                    DecodedEncapsulationKey::<$ring>::new::<$encoding>(key)
-                        .encapsulate(seed, ciphertext, secret);
-                }
-
-                fn decapsulate(
-                    key: &Self::DecapsulationKeyBytes,
-                    ciphertext: &CiphertextBytes<Self>,
-                    secret: &mut SecretBytes,
-                ) {
-                    DecodedDecapsulationKey::<$ring>::new::<$encoding>(key)
-                        .decapsulate(ciphertext, secret);
-                }
-
-                fn check_encapsulation_key(
-                    key: &Self::EncapsulationKeyBytes,
-                ) -> Result<(), InvalidEncapsulationKey> {
-                    DecodedEncapsulationKey::<$ring>::read::<$encoding>(key).map(drop)
-                }
-
-                fn check_decapsulation_key(
-                    key: &Self::DecapsulationKeyBytes,
-                ) -> Result<(), InvalidDecapsulationKey> {
-                    DecodedDecapsulationKey::<$ring>::read::<$encoding>(key).map(drop)
-                }
-
-                fn check_consistency(
-                    key: &Self::DecapsulationKeyBytes,
-                ) -> Result<(), InvalidDecapsulationKey> {
-                    DecodedDecapsulationKey::<$ring>::new::<$encoding>(key).check()
-                }
-
-                fn pairwise_test(
-                    key: &Self::DecapsulationKeyBytes,
-                    seed: &Seed,
-                ) -> Result<(), InvalidDecapsulationKey> {
-                    DecodedDecapsulationKey::<$ring>::new::<$encoding>(key).pairwise_test(seed)
-                }
-
-                fn encapsulation_placeholder() -> Self::EncapsulationKeyBytes {
-                    kem::encapsulation_placeholder::<$ring, $encoding>()
-                }
-
-                fn write_decapsulation_placeholder(key: &mut Self::DecapsulationKeyBytes) {
-                    kem::write_decapsulation_placeholder::<$ring, $encoding>(key);
-                }
-
-                #[cfg(feature = "std")]
-                fn generate_batch(
-                    pool: &ThreadPool,
-                    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-                    encapsulation_keys: &mut [Self::EncapsulationKeyBytes],
-                    decapsulation_keys: &mut [Self::DecapsulationKeyBytes],
-                ) {
-                    batch::generate::<$ring, $encoding, _>(
-                        pool,
-                        seeds,
-                        encapsulation_keys,
-                        decapsulation_keys,
-                    );
-                }
-
-                #[cfg(feature = "std")]
-                fn encapsulate_batch(
-                    pool: &ThreadPool,
-                    keys: Keys<'_, Self::EncapsulationKeyBytes, [LoadedEncapsulationKey<Self>]>,
-                    seeds: Seeds<'_, SEED_BYTES>,
-                    ciphertexts: &mut [CiphertextBytes<Self>],
-                    secrets: &mut [SecretBytes],
-                ) {
-                    batch::encapsulate::<$ring, $encoding>(
-                        pool, keys, seeds, ciphertexts, secrets,
-                    );
-                }
-
-                #[cfg(feature = "std")]
-                fn decapsulate_batch(
-                    pool: &ThreadPool,
-                    keys: Keys<'_, Self::DecapsulationKeyBytes, [LoadedDecapsulationKey<Self>]>,
-                    ciphertexts: &[CiphertextBytes<Self>],
-                    secrets: &mut [SecretBytes],
-                ) {
-                    batch::decapsulate::<$ring, $encoding, _>(pool, keys, ciphertexts, secrets);
-                }
-
-                #[cfg(feature = "std")]
-                fn encapsulate_rows(
-                    pool: &ThreadPool,
-                    keys: &[Self::EncapsulationKeyBytes],
-                    seeds: Seeds<'_, SEED_BYTES>,
-                    ciphertexts: &mut [CiphertextBytes<Self>],
-                    secrets: &mut [SecretBytes],
-                ) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
-                    batch::encapsulate_rows::<$ring, $encoding>(
-                        pool, keys, seeds, ciphertexts, secrets,
-                    )
-                }
-
-                #[cfg(feature = "std")]
-                fn decapsulate_rows(
-                    pool: &ThreadPool,
-                    keys: &[Self::DecapsulationKeyBytes],
-                    ciphertexts: &[CiphertextBytes<Self>],
-                    secrets: &mut [SecretBytes],
-                ) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
-                    batch::decapsulate_rows::<$ring, $encoding, _>(pool, keys, ciphertexts, secrets)
-                }
-
-                #[cfg(feature = "std")]
-                fn decode_encapsulation_keys(
-                    pool: &ThreadPool,
-                    keys: &[Self::EncapsulationKeyBytes],
-                ) -> Vec<LoadedEncapsulationKey<Self>> {
-                    batch::decode_encapsulation_keys::<$ring, $encoding>(pool, keys)
-                }
-
-                #[cfg(feature = "std")]
-                fn decode_decapsulation_keys(
-                    pool: &ThreadPool,
-                    keys: &[Self::DecapsulationKeyBytes],
-                ) -> Vec<LoadedDecapsulationKey<Self>> {
-                    batch::decode_decapsulation_keys::<$ring, $encoding, _>(pool, keys)
-                }
             }
+
+            impl ParameterSet for $name<$encoding> {
+                const PARAMETERS: Parameters =
+                    Parameters { set: Set::$name, encoding: Encoding::$encoding };
+            }
+
+            operations!(implement! $name<$encoding>:);
 
             const _: () = assert!(
                 $bytes == <$ring>::SECRET_POLY_BYTES
@@ -359,27 +332,6 @@ macro_rules! parameter_set {
                     + SEED_BYTES
             );
         )*
-    };
+    )+};
 }
-
-parameter_set! {
-    /// n = 653, q = 4621, q2 = 2048, eta = 3.
-    CtruPrime653, R653, "CTRU-Prime-653",
-    MixedRadix => 1353, 0x7681a6cc5f12db67695b8f3e1725f8fe;
-    Packed13 => 1421, 0x5f91b6cb11d9a0513abc4e6678bd3d0a
-}
-parameter_set! {
-    /// n = 761, q = 4591, q2 = 1024, eta = 2.
-    CtruPrime761, R761, "CTRU-Prime-761",
-    MixedRadix => 1571, 0xc3cc5d0856e9368a3e4aa0172c99a15a;
-    Packed13 => 1650, 0x96af8df167bfb5cc3ae811212c0d3bea
-}
-parameter_set! {
-    /// n = 1277, q = 7879, q2 = 1024, eta = 2.
-    ///
-    /// The published failure rate of this set does not hold; see `docs/security.md` in the
-    /// repository.
-    CtruPrime1277, R1277, "CTRU-Prime-1277",
-    MixedRadix => 2738, 0x50c9a22368601f6699b2824e8b8203b6;
-    Packed13 => 2747, 0x54049654fc4b991fc9f6db484355be7e
-}
+sets!(types!);

@@ -7,7 +7,7 @@ use std::thread;
 
 use ctru_math::array::Array;
 
-use crate::bytes::{Transparent, arrays, values, values_mut};
+use crate::bytes::{Transparent, values, values_mut};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidRow};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
@@ -93,7 +93,7 @@ macro_rules! rows_of_keys {
             /// Those of [`check_rows`](Self::check_rows).
             pub fn from_rows(bytes: &[u8]) -> Result<&[Self], InvalidRow<$error>> {
                 let keys = values(bytes).map_err(|error| incomplete::<Self, _>(bytes, error))?;
-                check_each(arrays(keys), P::$check)?;
+                check_each(keys, |key: &Self| P::$check(key.as_ref()))?;
                 Ok(keys)
             }
 

@@ -19,6 +19,13 @@ pub trait Array<T: Element>: Copy + AsRef<[T]> + AsMut<[T]> + Send + Sync + 'sta
     /// Returns the array of `T::default()`: zeros, for numbers.
     #[must_use]
     fn zeroed() -> Self;
+
+    /// Returns the arrays that a slice consists of, and the elements after the last whole array.
+    fn of_slice(slice: &[T]) -> (&[Self], &[T]);
+
+    /// Returns the arrays that a slice consists of, and the elements after the last whole array,
+    /// for writing.
+    fn of_slice_mut(slice: &mut [T]) -> (&mut [Self], &mut [T]);
 }
 
 impl<T: Element, const N: usize> Array<T> for [T; N] {
@@ -32,5 +39,13 @@ impl<T: Element, const N: usize> Array<T> for [T; N] {
     #[inline(always)]
     fn zeroed() -> Self {
         [T::default(); N]
+    }
+
+    fn of_slice(slice: &[T]) -> (&[Self], &[T]) {
+        slice.as_chunks()
+    }
+
+    fn of_slice_mut(slice: &mut [T]) -> (&mut [Self], &mut [T]) {
+        slice.as_chunks_mut()
     }
 }

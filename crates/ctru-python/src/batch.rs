@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use ctru_kem::Parameters;
 use ctru_kem::engine::RowError;
 use pyo3::prelude::*;
 
@@ -10,7 +11,6 @@ use crate::arrays::{Kind, Output, Reading, Results, View, begin, view};
 use crate::errors::{row_error, value_error};
 use crate::gpu::Gpu;
 use crate::part::{Part, PartMut};
-use crate::sets::Set;
 
 /// Rows that a batch reads, as the caller gave them.
 pub(crate) struct Input<'a, 'py> {
@@ -34,19 +34,19 @@ impl<'a, 'py> Input<'a, 'py> {
     /// `ValueError` if the key belongs to another set than the engine.
     pub(crate) fn of_key(
         name: &'static str,
-        (set, bytes): (Set, &'a [u8]),
-        of_engine: Set,
+        (parameters, bytes): (Parameters, &'a [u8]),
+        of_engine: Parameters,
     ) -> PyResult<Self> {
-        if set == of_engine {
+        if parameters == of_engine {
             let (source, row_bytes) = (Source::Key(bytes), bytes.len());
             return Ok(Self { name, source, kind: Kind::Numpy, row_bytes, rows: 1 });
         }
         Err(value_error(format!(
             "{name} is a key of '{}' with '{}', the engine computes with '{}' and '{}'",
-            set.name(),
-            set.encoding(),
-            of_engine.name(),
-            of_engine.encoding()
+            parameters.set.id(),
+            parameters.encoding,
+            of_engine.set.id(),
+            of_engine.encoding
         )))
     }
 

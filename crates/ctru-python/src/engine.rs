@@ -18,7 +18,7 @@ use crate::keys::{PrivateKey, PublicKey};
 use crate::part::{Part, PartMut};
 use crate::run::Run;
 use crate::seeds::{MasterSeed, whole_number};
-use crate::sets::{Parameters, Set, with_set};
+use crate::sets::{Parameters, named};
 
 /// The largest number of threads that a caller may ask for.
 const MOST_THREADS: usize = 4096;
@@ -59,7 +59,7 @@ const TWO: [&str; 2] = ["out[0]", "out[1]"];
 /// context and rows have the same secrets. Without `seed`, the system's randomness is used.
 #[pyclass(frozen, module = "ctru")]
 pub(crate) struct Engine {
-    set: Set,
+    set: ctru_kem::Parameters,
     sizes: Parameters,
     device: String,
     threads: usize,
@@ -181,7 +181,7 @@ impl Engine {
         encoding: &str,
         threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let set = Set::new(set, encoding)?;
+        let set = named(set, encoding)?;
         let device = Device::named(device)?;
         let threads: usize = match threads {
             None => 0,
@@ -194,17 +194,17 @@ impl Engine {
             }
         };
         let of = |device: String, threads, chunk, run| {
-            let (sizes, process) = (set.parameters(), Process::current());
+            let (sizes, process) = (set.into(), Process::current());
             Self { set, sizes, device, threads, chunk, process, run }
         };
         let on_cpu = || -> PyResult<Self> {
             let cpu = CpuEngine::with_threads(threads).map_err(|error| engine_error(&error))?;
             let threads = cpu.threads();
-            let run = with_set!(set, P => Run::Cpu(Arc::new(CpuRows::<P>::new(cpu))));
+            let run = Run::Cpu(Arc::new(CpuRows::new(cpu, set)));
             Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, run))
         };
         let on_gpu = |number: u32| -> PyResult<Self> {
-            let gpu = with_set!(set, P => Gpu::open::<P>(number));
+            let gpu = ctru_kem::with_parameters!(set, P => Gpu::open::<P>(number));
             let run = Run::Gpu(Arc::new(gpu.map_err(|error| engine_error(&error))?));
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             Ok(of(format!("cuda:{number}"), threads, DEVICE_CHUNK, run))
@@ -343,13 +343,13 @@ impl Engine {
     /// The name of the parameter set, such as "761".
     #[getter]
     fn set(&self) -> &'static str {
-        self.set.name()
+        self.set.set.id()
     }
 
     /// The encoding of public keys: "mixed-radix" or "packed13".
     #[getter]
     fn encoding(&self) -> &'static str {
-        self.set.encoding()
+        self.set.encoding.name()
     }
 
     /// The device: "cpu", or "cuda:" and the number of the GPU.
@@ -365,7 +365,7 @@ impl Engine {
     }
 
     fn __repr__(&self) -> String {
-        let (set, encoding) = (self.set.name(), self.set.encoding());
+        let (set, encoding) = (self.set.set.id(), self.set.encoding.name());
         let Self { device, threads, .. } = self;
         format!(
             "<ctru.Engine set='{set}' encoding='{encoding}' device='{device}' threads={threads}>"

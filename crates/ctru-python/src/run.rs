@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctru_kem::engine::{Expand, RowEngine, RowError, Seeds};
+use ctru_kem::engine::{CpuRows, Expand, RowEngine, RowError, Seeds};
 
 use crate::gpu::Gpu;
 use crate::part::{Part, PartMut};
@@ -10,7 +10,7 @@ use crate::part::{Part, PartMut};
 /// The engine for rows of one parameter set. All results of a call are in the same place, and so
 /// are all arrays but a key that serves all operations, which may be on the host.
 pub(crate) enum Run {
-    Cpu(Arc<dyn RowEngine>),
+    Cpu(Arc<CpuRows>),
     Gpu(Arc<Gpu>),
 }
 

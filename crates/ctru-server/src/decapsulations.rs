@@ -1,5 +1,6 @@
 //! Counts the decapsulations of each private key, in a table of bounded size.
 
+use ctru_kem::Parameters;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 use crate::identity::Owner;
-use crate::scheme::Scheme;
+use crate::scheme;
 
 /// The largest number of keys and clients in the table.
 const CAPACITY: usize = 1 << 16;
@@ -68,8 +69,8 @@ impl Decapsulations {
     }
 
     /// Returns the limit of keys of a scheme. Without one, nothing is counted.
-    pub(crate) fn limit(&self, scheme: Scheme) -> Option<u64> {
-        self.limit.or_else(|| scheme.max_decapsulations())
+    pub(crate) fn limit(&self, scheme: Parameters) -> Option<u64> {
+        self.limit.or_else(|| scheme::max_decapsulations(scheme))
     }
 
     /// Returns the largest number of decapsulations of a key.
@@ -84,7 +85,7 @@ impl Decapsulations {
     /// [`Fault::KeySpent`] if a key would exceed the limit; then nothing is counted.
     pub(crate) fn spend(
         &self,
-        scheme: Scheme,
+        scheme: Parameters,
         owner: Owner,
         keys: &[KeyHash],
         count: usize,
@@ -196,8 +197,8 @@ mod tests {
         counted.spend(scheme(0), owner, keys, count)
     }
 
-    fn scheme(index: usize) -> Scheme {
-        Scheme::all().nth(index).unwrap()
+    fn scheme(index: usize) -> Parameters {
+        Parameters::ALL[index]
     }
 
     fn key(number: u32) -> KeyHash {

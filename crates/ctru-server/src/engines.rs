@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctru_kem::engine::{CpuEngine, Engine, EngineError};
-use ctru_kem::{ParameterSet, known_answer_test};
+use ctru_kem::{ParameterSet, Parameters, known_answer_test, with_parameters};
 
 use crate::checked::{Checked, Comparison};
 use crate::compute::{Compute, Typed};
 use crate::fault::Fault;
 use crate::job::{Job, Kind, Shared};
-use crate::scheme::{Scheme, Visitor};
+use crate::scheme;
 
 /// Makes the engine of each parameter set.
 pub trait EngineFactory: Send + Sync + 'static {
@@ -62,9 +62,9 @@ const BUSY: Duration = Duration::from_secs(60);
 /// The engines of all schemes. A lane of calls uses one of these.
 pub struct Engines {
     at_once: usize,
-    make: Box<dyn Fn(Scheme) -> Made + Send + Sync>,
-    made: [Mutex<Option<Arc<dyn Compute>>>; Scheme::COUNT],
-    uses: [Mutex<Use>; Scheme::COUNT],
+    make: Box<dyn Fn(Parameters) -> Made + Send + Sync>,
+    made: [Mutex<Option<Arc<dyn Compute>>>; scheme::COUNT],
+    uses: [Mutex<Use>; scheme::COUNT],
 }
 
 /// The use of an engine.
@@ -119,17 +119,11 @@ impl fmt::Debug for Engines {
     }
 }
 
-struct Make<'a, F>(&'a F, Option<Comparison>);
-
-impl<F: EngineFactory> Visitor for Make<'_, F> {
-    type Output = Made;
-
-    fn visit<P: ParameterSet>(self) -> Made {
-        let Self(factory, comparison) = self;
-        known_answer_test::<P>().map_err(|_| EngineError::Wrong("the known-answer test"))?;
-        let engine = Checked::new(factory.engine::<P>()?, comparison);
-        Ok(Arc::new(Typed::<P, Checked<F::For<P>>>::new(engine, F::OWN_CALL)))
-    }
+/// Makes the engine of one parameter set, after a test of this machine with known answers.
+fn make<P: ParameterSet, F: EngineFactory>(factory: &F, comparison: Option<Comparison>) -> Made {
+    known_answer_test::<P>().map_err(|_| EngineError::Wrong("the known-answer test"))?;
+    let engine = Checked::new(factory.engine::<P>()?, comparison);
+    Ok(Arc::new(Typed::<P, Checked<F::For<P>>>::new(engine, F::OWN_CALL)))
 }
 
 impl Engines {
@@ -152,7 +146,7 @@ impl Engines {
     }
 
     fn of_factory<F: EngineFactory>(factory: F, comparison: Option<Comparison>) -> Self {
-        let make = move |scheme: Scheme| scheme.accept(Make(&factory, comparison.clone()));
+        let make = move |scheme: Parameters| with_parameters!(scheme, P => make::<P, F>(&factory, comparison.clone()));
         let (made, uses) = Default::default();
         Self { at_once: F::AT_ONCE, make: Box::new(make), made, uses }
     }
@@ -163,10 +157,10 @@ impl Engines {
     }
 
     /// Computes jobs of one kind, and answers all of them.
-    pub(crate) fn run(&self, kind: Kind, scheme: Scheme, jobs: Vec<Job>, shared: &Shared) {
+    pub(crate) fn run(&self, kind: Kind, scheme: Parameters, jobs: Vec<Job>, shared: &Shared) {
         match self.of(scheme) {
             Ok(engine) => {
-                let _using = Using::begin(&self.uses[scheme.index()]);
+                let _using = Using::begin(&self.uses[scheme::index(scheme)]);
                 engine.run(kind, jobs, shared);
             }
             Err(fault) => {
@@ -182,8 +176,8 @@ impl Engines {
     ///
     /// # Errors
     /// `Fault::DeviceMemory` or [`Fault::Lost`] if it cannot be made. A later call tries again.
-    fn of(&self, scheme: Scheme) -> Result<Arc<dyn Compute>, Fault> {
-        let mut made = lock(&self.made[scheme.index()]);
+    fn of(&self, scheme: Parameters) -> Result<Arc<dyn Compute>, Fault> {
+        let mut made = lock(&self.made[scheme::index(scheme)]);
         match &*made {
             Some(engine) => Ok(Arc::clone(engine)),
             None => {
@@ -194,8 +188,8 @@ impl Engines {
     }
 
     /// Notes that keys of a scheme were unloaded.
-    pub(crate) fn unloaded(&self, scheme: Scheme) {
-        lock(&self.uses[scheme.index()]).is_unloaded = true;
+    pub(crate) fn unloaded(&self, scheme: Parameters) {
+        lock(&self.uses[scheme::index(scheme)]).is_unloaded = true;
     }
 
     /// Wipes the engines that are due, or with `all` each engine that was used. Calls go on: an

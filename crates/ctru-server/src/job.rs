@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
-use ctru_kem::SHARED_SECRET_BYTES;
-use ctru_kem::engine::RowSizes;
+use ctru_kem::{Parameters, SHARED_SECRET_BYTES, Sizes};
 use tokio::sync::{oneshot, watch};
 
 use crate::decapsulations::Decapsulations;
@@ -17,7 +16,6 @@ use crate::metrics::Metrics;
 use crate::proto::{
     DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
 };
-use crate::scheme::Scheme;
 use crate::sealing::{self, Sealer};
 
 /// The form of keys in a message.
@@ -57,7 +55,7 @@ impl Claim {
 
 /// A call of one client, or one message of a stream.
 pub(crate) struct Job {
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: Parameters,
     /// The number of operations.
     pub(crate) count: usize,
     pub(crate) owner: Owner,
@@ -130,8 +128,8 @@ impl Job {
 
 impl Kind {
     /// Returns the bytes of the answer to one operation, at most.
-    pub(crate) fn answer_bytes(self, scheme: Scheme) -> usize {
-        let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
+    pub(crate) fn answer_bytes(self, scheme: Parameters) -> usize {
+        let Sizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
         let sealed = decapsulation_key + sealing::OVERHEAD;
         match self {
             Self::Generate => encapsulation_key + sealed,

@@ -8,6 +8,7 @@
 //! operations itself, on engines for which that takes less time than waking another thread
 //! ([`EngineFactory::AT_ONCE`](crate::EngineFactory::AT_ONCE)).
 
+use ctru_kem::Parameters;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -18,7 +19,6 @@ use crate::engines::Engines;
 use crate::fault::Fault;
 use crate::job::{Job, Kind, Shared};
 use crate::queue::{FairQueue, Waiting};
-use crate::scheme::Scheme;
 
 /// The options of a lane.
 #[derive(Copy, Clone, Debug)]
@@ -57,7 +57,7 @@ struct State {
 }
 
 /// The group of a job. Jobs of the same group can be computed together.
-type Group = (Kind, Scheme);
+type Group = (Kind, Parameters);
 
 /// How often a full queue is searched for dead jobs.
 const SWEEP: Duration = Duration::from_millis(10);
@@ -118,7 +118,7 @@ impl Lane {
     }
 
     /// Notes that keys of a scheme were unloaded.
-    pub(crate) fn unloaded(&self, scheme: Scheme) {
+    pub(crate) fn unloaded(&self, scheme: Parameters) {
         self.inner.engines.unloaded(scheme);
     }
 

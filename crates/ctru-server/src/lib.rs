@@ -39,7 +39,6 @@ pub use engines::{EngineFactory, Engines};
 pub use identity::NameKind;
 pub use listen::Address;
 pub use locked::lock_all_memory;
-pub use scheme::Scheme;
 pub use sealing_keys::{SealingKeyError, SealingKeys};
 pub use server::{Server, ServerOptions, StartError};
 pub use service::{DeviceBytes, LaneEngines, ServiceOptions};

@@ -1,5 +1,6 @@
 //! Keys that clients keep ready on the engine: a table of bounded size, whose entries expire.
 
+use ctru_kem::Parameters;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
@@ -11,14 +12,13 @@ use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::{Owner, Peer, Share};
 use crate::room::Room;
-use crate::scheme::Scheme;
 use crate::sealing::Birth;
 
 /// Keys on the engine.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     /// The scheme of the keys.
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: Parameters,
     /// The number of keys.
     pub(crate) count: usize,
     /// The hashes of the public keys, for private keys whose decapsulations are counted.
@@ -247,7 +247,7 @@ mod tests {
     use crate::identity::Identity;
 
     fn loaded(count: usize) -> Loaded {
-        let scheme = Scheme::all().next().unwrap();
+        let scheme = Parameters::ALL[0];
         Loaded { scheme, count, hashes: None, birth: None, keys: Side::Public(Arc::new(())) }
     }
 

@@ -16,6 +16,7 @@
 //! The nonce names the owner, so that each server can tell another client's key from a damaged one
 //! without a list of clients. The owner in the nonce affects only the status code of a refusal.
 
+use ctru_kem::Parameters;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,7 +27,7 @@ use zeroize::Zeroizing;
 
 use crate::fault::Fault;
 use crate::identity::Owner;
-use crate::scheme::Scheme;
+use crate::scheme;
 use crate::sealing_keys::{IDENTIFIER, SealingKey, SealingKeys};
 
 const VERSION: u8 = 2;
@@ -123,7 +124,7 @@ impl Sealer {
     /// [`Fault::NoSealingKey`], or [`Fault::Internal`] if the system provides no randomness.
     pub(crate) fn seal(
         &self,
-        scheme: Scheme,
+        scheme: Parameters,
         owner: Owner,
         key: &[u8],
         birth: Birth,
@@ -160,7 +161,7 @@ impl Sealer {
     /// - [`Fault::Invalid`] if it does not open for another reason.
     pub(crate) fn open(
         &self,
-        scheme: Scheme,
+        scheme: Parameters,
         owner: Owner,
         sealed: &[u8],
         field: &'static str,
@@ -245,10 +246,10 @@ fn names_other(nonce: &[u8], Owner(owner): Owner) -> bool {
 fn associated_data(
     identifier: &[u8; IDENTIFIER],
     time: [u8; TIME],
-    scheme: Scheme,
+    scheme: Parameters,
     Owner(owner): Owner,
 ) -> Vec<u8> {
-    [&[VERSION][..], identifier, &time, &scheme.numbers(), &owner].concat()
+    [&[VERSION][..], identifier, &time, &scheme::numbers(scheme), &owner].concat()
 }
 
 #[cfg(test)]
@@ -264,8 +265,8 @@ mod tests {
         SealingKeys(numbers.iter().map(key).collect())
     }
 
-    fn scheme(index: usize) -> Scheme {
-        Scheme::all().nth(index).unwrap()
+    fn scheme(index: usize) -> Parameters {
+        Parameters::ALL[index]
     }
 
     #[test]

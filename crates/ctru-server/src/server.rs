@@ -1,5 +1,6 @@
 //! A running server: its parts, from the first address to the last call.
 
+use ctru_kem::Parameters;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,7 +28,6 @@ use crate::metrics::Metrics;
 use crate::proto::DESCRIPTORS;
 use crate::proto::kem_server::{self, KemServer};
 use crate::room::{Memory, Seats};
-use crate::scheme::Scheme;
 use crate::sealing::Sealer;
 use crate::sealing_keys::{SealingKeyError, SealingKeys};
 use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
@@ -229,7 +229,9 @@ impl ServerOptions {
         }
         let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, threads, .. } =
             self.service;
-        let largest = Scheme::all()
+        let largest = Parameters::ALL
+            .iter()
+            .copied()
             .map(|scheme| Limits::new(scheme, max_message))
             .map(|limits| limits.operations())
             .max()

@@ -4,8 +4,8 @@ mod fault;
 mod js;
 mod set;
 
-use ctru_kem::engine::{RowError, RowSizes, Seeds};
-use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES, wiping_the_stack};
+use ctru_kem::engine::{RowEngine, RowError, Seeds};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES, Sizes, wiping_the_stack};
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
 
@@ -25,7 +25,8 @@ pub fn name() {}
 /// [`Fault::Set`] if no set has the number.
 #[wasm_bindgen]
 pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
-    let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = engine(set)?.sizes();
+    let Sizes { encapsulation_key, decapsulation_key, ciphertext } =
+        engine(set)?.parameters().sizes();
     let own = [encapsulation_key, decapsulation_key, ciphertext];
     let common = [SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES, SEED_BYTES];
     Ok(own.into_iter().chain(common).map(|bytes| bytes as u32).collect())
@@ -42,8 +43,9 @@ pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Arr
     wiping_the_stack::<STACK, _>(|| {
         let engine = engine(set)?;
         let seeds = self::seeds::<KEY_PAIR_SEED_BYTES>(seeds, count)?;
-        let mut public = room(count, engine.sizes().encapsulation_key)?;
-        let mut private = Zeroizing::new(room(count, engine.sizes().decapsulation_key)?);
+        let mut public = room(count, engine.parameters().sizes().encapsulation_key)?;
+        let mut private =
+            Zeroizing::new(room(count, engine.parameters().sizes().decapsulation_key)?);
         engine.generate(Seeds::Each(seeds.as_chunks().0), &mut public, &mut private)?;
         Ok(Array::pair(&Uint8Array::new(&public), &Uint8Array::new(&private)))
     })
@@ -66,7 +68,7 @@ pub fn encapsulate(
         let engine = engine(set)?;
         let keys = from_js(keys)?;
         let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
-        let mut ciphertexts = room(count, engine.sizes().ciphertext)?;
+        let mut ciphertexts = room(count, engine.parameters().sizes().ciphertext)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         let seeds = Seeds::Each(seeds.as_chunks().0);
         engine.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets)?;

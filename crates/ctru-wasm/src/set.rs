@@ -1,32 +1,22 @@
-//! The parameter sets by number, as JavaScript names them.
+//! The parameter sets by number, as the JavaScript of the package names them.
 
 use std::sync::OnceLock;
 
-use ctru_kem::engine::{CpuEngine, CpuRows, RowEngine};
-use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, Packed13, ParameterSet};
+use ctru_kem::engine::{CpuEngine, CpuRows};
+use ctru_kem::{Encoding, Parameters, Set};
 
 use crate::fault::Fault;
 
-/// Returns the engine of the set with a number: 653, 761 and 1277 in mixed-radix encoding are 0 to
-/// 2, and with 13 bits per coefficient they are 3 to 5.
+/// Returns the engine of the parameters with a number: that of the set in [`Set::ALL`], plus the
+/// number of all sets for each encoding before theirs in [`Encoding::ALL`].
 ///
 /// # Errors
-/// [`Fault::Set`] if no set has the number.
-pub(crate) fn engine(number: u32) -> Result<&'static dyn RowEngine, Fault> {
-    fn of<P: ParameterSet>(engine: &CpuEngine) -> Box<dyn RowEngine> {
-        Box::new(CpuRows::<P>::new(engine.clone()))
-    }
-    static ENGINES: OnceLock<[Box<dyn RowEngine>; 6]> = OnceLock::new();
-    let engines = ENGINES.get_or_init(|| {
-        let engine = CpuEngine::with_threads(1).expect("the calling thread does the work");
-        [
-            of::<CtruPrime653>(&engine),
-            of::<CtruPrime761>(&engine),
-            of::<CtruPrime1277>(&engine),
-            of::<CtruPrime653<Packed13>>(&engine),
-            of::<CtruPrime761<Packed13>>(&engine),
-            of::<CtruPrime1277<Packed13>>(&engine),
-        ]
-    });
-    engines.get(number as usize).map(|engine| &**engine).ok_or(Fault::Set)
+/// [`Fault::Set`] if no parameters have the number.
+pub(crate) fn engine(number: u32) -> Result<CpuRows, Fault> {
+    static ENGINE: OnceLock<CpuEngine> = OnceLock::new();
+    let engine = ENGINE
+        .get_or_init(|| CpuEngine::with_threads(1).expect("the calling thread does the work"));
+    let (encoding, set) = (number as usize / Set::ALL.len(), number as usize % Set::ALL.len());
+    let encoding = *Encoding::ALL.get(encoding).ok_or(Fault::Set)?;
+    Ok(CpuRows::new(engine.clone(), Parameters { set: Set::ALL[set], encoding }))
 }

@@ -1,14 +1,15 @@
 //! The CPU engine: runs batches on the cores of this machine.
 
 use core::fmt;
+use core::marker::PhantomData;
+use core::slice;
 use std::sync::Arc;
 use std::vec::Vec;
 
 use super::{Engine, EngineError, check_length};
-use crate::batch::{Keys, Seeds};
-use crate::bytes::{arrays, arrays_mut};
+use crate::batch::{KeyRows, Keys, LoadedKeys, Seeds};
+use crate::bytes::{Transparent, bytes, bytes_mut};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
-use crate::kem::{DecodedDecapsulationKey, DecodedEncapsulationKey};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 use crate::threads::{self, ThreadPool};
@@ -64,26 +65,47 @@ impl fmt::Debug for CpuEngine {
 }
 
 /// Encapsulation keys that a [`CpuEngine`] has decoded to polynomials.
-pub struct LoadedEncapsulationKeys<P: ParameterSet>(Vec<DecodedEncapsulationKey<P::Ring>>);
+pub struct LoadedEncapsulationKeys<P: ParameterSet>(LoadedKeys, PhantomData<P>);
 
 /// Decapsulation keys that a [`CpuEngine`] has decoded to polynomials, wiped when dropped.
-pub struct LoadedDecapsulationKeys<P: ParameterSet>(Vec<DecodedDecapsulationKey<P::Ring>>);
+pub struct LoadedDecapsulationKeys<P: ParameterSet>(LoadedKeys, PhantomData<P>);
 
 impl<P: ParameterSet> fmt::Debug for LoadedEncapsulationKeys<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LoadedEncapsulationKeys<{}>({} keys)", P::NAME, self.0.len())
+        write!(f, "LoadedEncapsulationKeys<{}>({} keys)", P::NAME, self.0.count())
     }
 }
 
 impl<P: ParameterSet> fmt::Debug for LoadedDecapsulationKeys<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LoadedDecapsulationKeys<{}>({} keys)", P::NAME, self.0.len())
+        write!(f, "LoadedDecapsulationKeys<{}>({} keys)", P::NAME, self.0.count())
     }
 }
 
-/// Checks that the number of loaded keys is 1 or the length of the batch.
-fn check_loaded(expected: usize, loaded: usize) -> Result<(), EngineError> {
-    if loaded == 1 { Ok(()) } else { check_length("loaded keys", expected, loaded) }
+/// Returns the keys of a batch of `count` operations.
+///
+/// # Errors
+/// [`EngineError::Length`] if there is another number of keys than `count`, except for one loaded
+/// key, which serves all operations.
+fn key_rows<'a, K: Transparent, L>(
+    keys: Keys<'a, K, L>,
+    count: usize,
+    loaded: impl FnOnce(&'a L) -> &'a LoadedKeys,
+) -> Result<KeyRows<'a>, EngineError> {
+    Ok(match keys {
+        Keys::One(key) => KeyRows::Checked(bytes(slice::from_ref(key))),
+        Keys::Each(keys) => {
+            check_length("keys", count, keys.len())?;
+            KeyRows::Checked(bytes(keys))
+        }
+        Keys::Loaded(keys) => {
+            let keys = loaded(keys);
+            if keys.count() != 1 {
+                check_length("loaded keys", count, keys.count())?;
+            }
+            KeyRows::Loaded(keys)
+        }
+    })
 }
 
 /// Each method checks lengths and calls the operation of the parameter set.
@@ -100,14 +122,16 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         &self,
         keys: &[EncapsulationKey<P>],
     ) -> Result<Self::EncapsulationKeys, EngineError> {
-        Ok(LoadedEncapsulationKeys(P::decode_encapsulation_keys(&self.pool, arrays(keys))))
+        let loaded = P::load_encapsulation_keys(&self.pool, bytes(keys));
+        Ok(LoadedEncapsulationKeys(loaded, PhantomData))
     }
 
     fn load_decapsulation_keys(
         &self,
         keys: &[DecapsulationKey<P>],
     ) -> Result<Self::DecapsulationKeys, EngineError> {
-        Ok(LoadedDecapsulationKeys(P::decode_decapsulation_keys(&self.pool, arrays(keys))))
+        let loaded = P::load_decapsulation_keys(&self.pool, bytes(keys));
+        Ok(LoadedDecapsulationKeys(loaded, PhantomData))
     }
 
     fn generate(
@@ -119,8 +143,8 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let count = encapsulation_keys.len();
         check_length("decapsulation keys", count, decapsulation_keys.len())?;
         seeds.check(count)?;
-        let encapsulation_keys = arrays_mut(encapsulation_keys);
-        P::generate_batch(&self.pool, seeds, encapsulation_keys, arrays_mut(decapsulation_keys));
+        let encapsulation_keys = bytes_mut(encapsulation_keys);
+        P::generate_batch(&self.pool, seeds, encapsulation_keys, bytes_mut(decapsulation_keys));
         Ok(())
     }
 
@@ -130,7 +154,7 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         decapsulation_keys: &mut [DecapsulationKey<P>],
     ) -> Result<(), EngineError> {
         seeds.check(decapsulation_keys.len())?;
-        P::generate_batch(&self.pool, seeds, &mut [], arrays_mut(decapsulation_keys));
+        P::generate_batch(&self.pool, seeds, &mut [], bytes_mut(decapsulation_keys));
         Ok(())
     }
 
@@ -144,19 +168,10 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
         seeds.check(count)?;
-        let keys = match keys {
-            Keys::One(key) => Keys::One(key.as_bytes()),
-            Keys::Each(keys) => {
-                check_length("keys", count, keys.len())?;
-                Keys::Each(arrays(keys))
-            }
-            Keys::Loaded(LoadedEncapsulationKeys(keys)) => {
-                check_loaded(count, keys.len())?;
-                Keys::Loaded(&keys[..])
-            }
-        };
-        let (ciphertexts, secrets) = (arrays_mut(ciphertexts), arrays_mut(shared_secrets));
-        P::encapsulate_batch(&self.pool, keys, seeds, ciphertexts, secrets);
+        let keys = key_rows(keys, count, |loaded| &loaded.0)?;
+        let (ciphertexts, secrets) = (bytes_mut(ciphertexts), bytes_mut(shared_secrets));
+        P::encapsulate_batch(&self.pool, keys, seeds, ciphertexts, secrets)
+            .expect("keys are well formed");
         Ok(())
     }
 
@@ -168,19 +183,9 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
     ) -> Result<(), EngineError> {
         let count = shared_secrets.len();
         check_length("ciphertexts", count, ciphertexts.len())?;
-        let keys = match keys {
-            Keys::One(key) => Keys::One(key.as_bytes()),
-            Keys::Each(keys) => {
-                check_length("keys", count, keys.len())?;
-                Keys::Each(arrays(keys))
-            }
-            Keys::Loaded(LoadedDecapsulationKeys(keys)) => {
-                check_loaded(count, keys.len())?;
-                Keys::Loaded(&keys[..])
-            }
-        };
-        let (ciphertexts, secrets) = (arrays(ciphertexts), arrays_mut(shared_secrets));
-        P::decapsulate_batch(&self.pool, keys, ciphertexts, secrets);
+        let keys = key_rows(keys, count, |loaded| &loaded.0)?;
+        let (ciphertexts, secrets) = (bytes(ciphertexts), bytes_mut(shared_secrets));
+        P::decapsulate_batch(&self.pool, keys, ciphertexts, secrets).expect("keys are well formed");
         Ok(())
     }
 }

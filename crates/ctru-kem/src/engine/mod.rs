@@ -40,7 +40,7 @@ pub use crate::error::ContextTooLong;
 pub use crate::expand::{Context, Expand};
 pub use crate::hash::KEY_PAIR_SEED_BYTES;
 pub use cpu::{CpuEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
-pub use rows::{CpuRows, RowEngine, RowError, RowSizes};
+pub use rows::{CpuRows, RowEngine, RowError};
 
 /// The reason why a batch was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -5,17 +5,15 @@
 //! checks would decode each key twice.
 
 use core::fmt;
-use core::marker::PhantomData;
 
 use thiserror::Error;
 use zeroize::Zeroize;
 
-use super::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
-use crate::bytes::{Transparent, arrays, arrays_mut, values, values_mut};
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidRow};
-use crate::hash::SEED_BYTES;
-use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::ParameterSet;
+use super::{CpuEngine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
+use crate::batch::KeyRows;
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::parameters::{Parameters, Sizes};
 
 /// The reason why a batch of rows was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -67,30 +65,6 @@ impl From<InvalidRow<InvalidDecapsulationKey>> for RowError {
     }
 }
 
-/// The bytes of a row of each kind of array. A shared secret has
-/// [`SHARED_SECRET_BYTES`](crate::SHARED_SECRET_BYTES) in every parameter set.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct RowSizes {
-    /// Bytes of an encapsulation key.
-    pub encapsulation_key: usize,
-    /// Bytes of a decapsulation key.
-    pub decapsulation_key: usize,
-    /// Bytes of a ciphertext.
-    pub ciphertext: usize,
-}
-
-impl RowSizes {
-    /// Returns the sizes of a parameter set.
-    #[must_use]
-    pub const fn of<P: ParameterSet>() -> Self {
-        Self {
-            encapsulation_key: P::ENCAPSULATION_KEY_BYTES,
-            decapsulation_key: P::DECAPSULATION_KEY_BYTES,
-            ciphertext: P::CIPHERTEXT_BYTES,
-        }
-    }
-}
-
 /// Runs batches of one parameter set on rows of bytes. The parameter set is chosen at run time.
 ///
 /// A slice has the bytes of its rows, one row after the other. A slice of keys has one row, which
@@ -100,11 +74,12 @@ impl RowSizes {
 /// that is not. Several threads may call an engine at the same time.
 ///
 /// ```
-/// use ctru_kem::CtruPrime761;
+/// use ctru_kem::{Encoding, Parameters};
 /// use ctru_kem::engine::{Context, CpuEngine, CpuRows, Expand, RowEngine, Seeds};
 ///
-/// let engine: Box<dyn RowEngine> = Box::new(CpuRows::<CtruPrime761>::new(CpuEngine::new()?));
-/// let sizes = engine.sizes();
+/// let parameters = Parameters { set: "761".parse()?, encoding: Encoding::MixedRadix };
+/// let engine: Box<dyn RowEngine> = Box::new(CpuRows::new(CpuEngine::new()?, parameters));
+/// let sizes = parameters.sizes();
 /// let mut public = vec![0; 3 * sizes.encapsulation_key];
 /// let mut private = vec![0; 3 * sizes.decapsulation_key];
 /// let seeds = Expand { seed: &[1; 32], context: Context::literal(b"example"), first: 0 };
@@ -114,11 +89,11 @@ impl RowSizes {
 /// let mut received = [0; 3 * 32];
 /// engine.decapsulate(&private, &ciphertexts, &mut received)?;
 /// assert_eq!(received, sent);
-/// # Ok::<(), ctru_kem::engine::RowError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait RowEngine: fmt::Debug + Send + Sync {
-    /// Returns the sizes of the rows.
-    fn sizes(&self) -> RowSizes;
+    /// Returns the parameters, which say how long rows are.
+    fn parameters(&self) -> Parameters;
 
     /// Generates one key pair for each row of the outputs.
     ///
@@ -157,74 +132,83 @@ pub trait RowEngine: fmt::Debug + Send + Sync {
     ) -> Result<(), RowError>;
 }
 
-/// Returns the values that `bytes` are, with the name `slice` in errors.
+/// Returns the number of rows that the slice with the name `slice` has.
 ///
 /// # Errors
 /// [`RowError::Bytes`] if the last row is not complete.
-pub(super) fn input<'a, T: Transparent>(
-    slice: &'static str,
-    bytes: &'a [u8],
-) -> Result<&'a [T], RowError> {
-    values(bytes).map_err(|InvalidLength { expected, .. }| RowError::Bytes {
-        slice,
-        row_bytes: expected,
-        actual: bytes.len(),
-    })
+fn count_rows(slice: &'static str, row_bytes: usize, bytes: &[u8]) -> Result<usize, RowError> {
+    match bytes.len() {
+        actual if !actual.is_multiple_of(row_bytes) => {
+            Err(RowError::Bytes { slice, row_bytes, actual })
+        }
+        actual => Ok(actual / row_bytes),
+    }
 }
 
-/// Returns the values that `bytes` are, for writing, with the name `slice` in errors.
+/// Checks the lengths of a key generation, and returns the number of key pairs.
 ///
 /// # Errors
-/// [`RowError::Bytes`] if the last row is not complete.
-pub(super) fn output<'a, T: Transparent>(
-    slice: &'static str,
-    bytes: &'a mut [u8],
-) -> Result<&'a mut [T], RowError> {
-    let actual = bytes.len();
-    values_mut(bytes).map_err(|InvalidLength { expected, .. }| RowError::Bytes {
-        slice,
-        row_bytes: expected,
-        actual,
-    })
+/// [`RowError`] if they do not fit together.
+pub(super) fn check_generation(
+    sizes: Sizes,
+    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+    encapsulation_keys: &[u8],
+    decapsulation_keys: &[u8],
+) -> Result<usize, RowError> {
+    let count = count_rows("encapsulation keys", sizes.encapsulation_key, encapsulation_keys)?;
+    let private = count_rows("decapsulation keys", sizes.decapsulation_key, decapsulation_keys)?;
+    check_length("decapsulation keys", count, private)?;
+    seeds.check(count)?;
+    Ok(count)
 }
 
-/// Checks the lengths of a batch, and that it has one key or one for each operation.
+/// Checks the lengths of a batch with keys of `key_bytes`: that it has one key or one for each
+/// operation. Returns the number of keys.
 ///
 /// # Errors
-/// [`EngineError::Length`] if they do not fit together.
+/// [`RowError`] if the lengths do not fit together.
 pub(super) fn check_lengths(
-    keys: usize,
-    ciphertexts: usize,
-    secrets: usize,
-) -> Result<(), EngineError> {
+    key_bytes: usize,
+    keys: &[u8],
+    sizes: Sizes,
+    ciphertexts: &[u8],
+    shared_secrets: &[u8],
+) -> Result<usize, RowError> {
+    let keys = count_rows("keys", key_bytes, keys)?;
+    let ciphertexts = count_rows("ciphertexts", sizes.ciphertext, ciphertexts)?;
+    let secrets = count_rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
     check_length("ciphertexts", secrets, ciphertexts)?;
-    if keys == 1 { Ok(()) } else { check_length("keys", secrets, keys) }
+    if keys != 1 {
+        check_length("keys", secrets, keys)?;
+    }
+    Ok(keys)
 }
 
 /// Returns the result of a batch. If a key was refused, overwrites the shared secrets with
 /// placeholders, so that those of other rows are not left in memory.
 pub(super) fn without_secrets_if_refused<E: Into<RowError>>(
     result: Result<(), E>,
-    secrets: &mut [SharedSecret],
+    secrets: &mut [u8],
 ) -> Result<(), RowError> {
     let result = result.map_err(E::into);
     if let Err(RowError::EncapsulationKey { .. } | RowError::DecapsulationKey { .. }) = result {
-        secrets.iter_mut().for_each(Zeroize::zeroize);
+        secrets.zeroize();
     }
     result
 }
 
 /// The CPU engine for rows of one parameter set.
-pub struct CpuRows<P> {
+#[derive(Clone)]
+pub struct CpuRows {
     engine: CpuEngine,
-    parameter_set: PhantomData<P>,
+    parameters: Parameters,
 }
 
-impl<P: ParameterSet> CpuRows<P> {
+impl CpuRows {
     /// Returns an engine that shares the threads of `engine`.
     #[must_use]
-    pub fn new(engine: CpuEngine) -> Self {
-        Self { engine, parameter_set: PhantomData }
+    pub fn new(engine: CpuEngine, parameters: Parameters) -> Self {
+        Self { engine, parameters }
     }
 
     /// Returns the engine that computes.
@@ -234,15 +218,19 @@ impl<P: ParameterSet> CpuRows<P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for CpuRows<P> {
+impl fmt::Debug for CpuRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CpuRows").field("set", &P::NAME).field("engine", &self.engine).finish()
+        let parameters = format_args!("{}", self.parameters);
+        f.debug_struct("CpuRows")
+            .field("engine", &self.engine)
+            .field("parameters", &parameters)
+            .finish()
     }
 }
 
-impl<P: ParameterSet> RowEngine for CpuRows<P> {
-    fn sizes(&self) -> RowSizes {
-        RowSizes::of::<P>()
+impl RowEngine for CpuRows {
+    fn parameters(&self) -> Parameters {
+        self.parameters
     }
 
     fn generate(
@@ -251,12 +239,11 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Result<(), RowError> {
-        // Nothing reads these slices before the engine has written keys to them.
-        let encapsulation_keys: &mut [EncapsulationKey<P>] =
-            output("encapsulation keys", encapsulation_keys)?;
-        let decapsulation_keys: &mut [DecapsulationKey<P>] =
-            output("decapsulation keys", decapsulation_keys)?;
-        Ok(self.engine.generate(seeds, encapsulation_keys, decapsulation_keys)?)
+        let sizes = self.parameters.sizes();
+        check_generation(sizes, seeds, encapsulation_keys, decapsulation_keys)?;
+        let generate = self.parameters.operations().generate_batch;
+        generate(self.engine.pool(), seeds, encapsulation_keys, decapsulation_keys);
+        Ok(())
     }
 
     fn encapsulate(
@@ -266,15 +253,13 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         ciphertexts: &mut [u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        // The batch checks these rows before it takes them as keys.
-        let keys: &[EncapsulationKey<P>] = input("keys", keys)?;
-        let ciphertexts: &mut [Ciphertext<P>] = output("ciphertexts", ciphertexts)?;
-        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
-        check_lengths(keys.len(), ciphertexts.len(), secrets.len())?;
-        seeds.check(secrets.len())?;
-        let (pool, keys, ciphertexts) = (self.engine.pool(), arrays(keys), arrays_mut(ciphertexts));
-        let result = P::encapsulate_rows(pool, keys, seeds, ciphertexts, arrays_mut(secrets));
-        without_secrets_if_refused(result, secrets)
+        let sizes = self.parameters.sizes();
+        check_lengths(sizes.encapsulation_key, keys, sizes, ciphertexts, shared_secrets)?;
+        seeds.check(shared_secrets.len() / SHARED_SECRET_BYTES)?;
+        let encapsulate = self.parameters.operations().encapsulate_batch;
+        let (pool, keys) = (self.engine.pool(), KeyRows::Unchecked(keys));
+        let result = encapsulate(pool, keys, seeds, ciphertexts, shared_secrets);
+        without_secrets_if_refused(result, shared_secrets)
     }
 
     fn decapsulate(
@@ -283,13 +268,13 @@ impl<P: ParameterSet> RowEngine for CpuRows<P> {
         ciphertexts: &[u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        // The batch checks these rows before it takes them as keys.
-        let keys: &[DecapsulationKey<P>] = input("keys", keys)?;
-        let ciphertexts: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
-        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
-        check_lengths(keys.len(), ciphertexts.len(), secrets.len())?;
-        let (pool, keys, ciphertexts) = (self.engine.pool(), arrays(keys), arrays(ciphertexts));
-        let result = P::decapsulate_rows(pool, keys, ciphertexts, arrays_mut(secrets));
-        without_secrets_if_refused(result, secrets)
+        let sizes = self.parameters.sizes();
+        check_lengths(sizes.decapsulation_key, keys, sizes, ciphertexts, shared_secrets)?;
+        let decapsulate = self.parameters.operations().decapsulate_batch;
+        let (pool, keys) = (self.engine.pool(), KeyRows::Unchecked(keys));
+        without_secrets_if_refused(
+            decapsulate(pool, keys, ciphertexts, shared_secrets),
+            shared_secrets,
+        )
     }
 }

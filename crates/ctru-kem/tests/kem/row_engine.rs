@@ -21,8 +21,8 @@ every_set!(gives_what_keys_give, names_the_first_bad_row);
 const SEEDS: Expand<'_> =
     Expand { seed: &[0x33; 32], context: Context::literal(b"rows"), first: u32::MAX as u64 - 9 };
 
-fn cpu<P: ParameterSet>() -> CpuRows<P> {
-    CpuRows::new(CpuEngine::with_threads(2).unwrap())
+fn cpu<P: ParameterSet>() -> CpuRows {
+    CpuRows::new(CpuEngine::with_threads(2).unwrap(), P::PARAMETERS)
 }
 
 /// Values of `as_large`: the host checks the keys of small batches, and the device those of large

@@ -3,10 +3,11 @@
 use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES};
 
 use super::*;
-use crate::sets::{Degree, with_hybrid};
+use crate::sets::{set_named, with_hybrid};
+use ctru_kem::Set;
 
 classes! {
-    ctru_hybrid, Degree, with_hybrid, COIN_BYTES;
+    ctru_hybrid, Set, with_hybrid, COIN_BYTES;
 
     /// A public key of CTRU-Prime with X25519. Keys with the same bytes are equal. It can be copied
     /// and pickled.
@@ -14,7 +15,7 @@ classes! {
         /// Reads a key. Raises `InvalidKey` if the bytes are not a key.
         #[staticmethod]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-            Self::read(Degree::named(set)?, data)
+            Self::read(set_named(set)?, data)
         }
 
         /// Returns how to make the key again, for `pickle` and `copy`.
@@ -31,7 +32,7 @@ classes! {
         /// Generates a key with the system's randomness.
         #[staticmethod]
         fn generate(py: Python<'_>, set: &str) -> PyResult<Self> {
-            let set = Degree::named(set)?;
+            let set = set_named(set)?;
             let bytes = random::<DECAPSULATION_KEY_BYTES>()?;
             let key: Box<dyn Private<COIN_BYTES>> = with_hybrid!(set, P => {
                 py.detach(|| {
@@ -47,7 +48,7 @@ classes! {
         /// bytes.
         #[staticmethod]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-            Self::read(Degree::named(set)?, data)
+            Self::read(set_named(set)?, data)
         }
     }
 }

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
+use crate::sets::Shown;
 use crate::arrays::{copy_of, copy_to, with_bytes};
 use crate::calls;
 use crate::errors::{InvalidKey, type_error, value_error};
@@ -183,7 +184,7 @@ macro_rules! classes {
             /// The name of the parameter set, such as "761".
             #[getter]
             fn set(&self) -> &'static str {
-                self.set.name()
+                self.set.id()
             }
 
             fn __eq__(&self, other: &Self) -> bool {
@@ -249,11 +250,11 @@ macro_rules! classes {
             /// The name of the parameter set, such as "761".
             #[getter]
             fn set(&self) -> &'static str {
-                self.set.name()
+                self.set.id()
             }
 
             fn __repr__(&self) -> String {
-                format!(concat!("<ctru.", stringify!($private), " {}>"), self.set)
+                format!(concat!("<ctru.", stringify!($private), " {}>"), self.set.arguments())
             }
 
             fn __reduce_ex__(&self, _protocol: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {

@@ -1,13 +1,13 @@
 //! Keys of CTRU-Prime.
 
-use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed, Parameters, with_parameters};
 use pyo3::types::PyDict;
 
 use super::*;
-use crate::sets::{Set, with_set};
+use crate::sets::named;
 
 classes! {
-    ctru_kem, Set, with_set, SEED_BYTES;
+    ctru_kem, Parameters, with_parameters, SEED_BYTES;
 
     /// A public key. Keys with the same bytes are equal. It can be copied and pickled.
     class PublicKey {
@@ -15,7 +15,7 @@ classes! {
         #[staticmethod]
         #[pyo3(signature = (set, data, *, encoding = "mixed-radix"))]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
-            Self::read(Set::new(set, encoding)?, data)
+            Self::read(named(set, encoding)?, data)
         }
 
         /// Returns how to make the key again, for `pickle` and `copy`.
@@ -33,7 +33,7 @@ classes! {
         /// The encoding of the public key: "mixed-radix" or "packed13".
         #[getter]
         fn encoding(&self) -> &'static str {
-            self.set.encoding()
+            self.set.encoding.name()
         }
     }
 
@@ -43,7 +43,7 @@ classes! {
         #[staticmethod]
         #[pyo3(signature = (set, *, encoding = "mixed-radix"))]
         fn generate(py: Python<'_>, set: &str, encoding: &str) -> PyResult<Self> {
-            let set = Set::new(set, encoding)?;
+            let set = named(set, encoding)?;
             let mut seed = Zeroizing::new(vec![0; SEED_BYTES]);
             fill_randomly(&mut seed)?;
             Self::seeded(py, set, seed)
@@ -54,7 +54,7 @@ classes! {
         #[staticmethod]
         #[pyo3(signature = (set, seed, *, encoding = "mixed-radix"))]
         fn from_seed(set: &str, seed: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
-            Self::seeded(seed.py(), Set::new(set, encoding)?, copy_of(seed, "seed")?)
+            Self::seeded(seed.py(), named(set, encoding)?, copy_of(seed, "seed")?)
         }
 
         /// Generates the key that 64 bytes determine: the seed of the polynomials, then `z`. It is
@@ -66,12 +66,12 @@ classes! {
             pair: &Bound<'_, PyAny>,
             encoding: &str,
         ) -> PyResult<Self> {
-            let set = Set::new(set, encoding)?;
+            let set = named(set, encoding)?;
             let (py, pair) = (pair.py(), secret::<KEY_PAIR_SEED_BYTES>(pair, "pair")?);
             let [seed, z] = pair.as_chunks::<SEED_BYTES>().0 else {
                 unreachable!("a pair has two parts")
             };
-            let key: Box<dyn Private<SEED_BYTES>> = with_set!(set, P => {
+            let key: Box<dyn Private<SEED_BYTES>> = with_parameters!(set, P => {
                 let generate = ctru_kem::DecapsulationKey::<P>::generate_deterministic;
                 py.detach(|| Box::new(generate(seed, z)))
             });
@@ -84,7 +84,7 @@ classes! {
         #[staticmethod]
         #[pyo3(signature = (set, data, *, encoding = "mixed-radix"))]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>, encoding: &str) -> PyResult<Self> {
-            Self::read(Set::new(set, encoding)?, data)
+            Self::read(named(set, encoding)?, data)
         }
 
         /// Returns the 32 bytes that determine the key, which are secret. Raises `ValueError` if
@@ -99,14 +99,14 @@ classes! {
         /// The encoding of the public key: "mixed-radix" or "packed13".
         #[getter]
         fn encoding(&self) -> &'static str {
-            self.set.encoding()
+            self.set.encoding.name()
         }
     }
 }
 
 impl PrivateKey {
     /// Returns the parameter set and the bytes of the key, which are secret.
-    pub(crate) fn parts(&self) -> (Set, &[u8]) {
+    pub(crate) fn parts(&self) -> (Parameters, &[u8]) {
         (self.set, self.key.bytes())
     }
 
@@ -114,8 +114,8 @@ impl PrivateKey {
     ///
     /// # Errors
     /// `ValueError` if the seed has a wrong length.
-    fn seeded(py: Python<'_>, set: Set, seed: Zeroizing<Vec<u8>>) -> PyResult<Self> {
-        let key: Box<dyn Private<SEED_BYTES>> = with_set!(set, P => {
+    fn seeded(py: Python<'_>, set: Parameters, seed: Zeroizing<Vec<u8>>) -> PyResult<Self> {
+        let key: Box<dyn Private<SEED_BYTES>> = with_parameters!(set, P => {
             let pair = KeyPairSeed::<P>::from_bytes(&seed)
                 .map_err(|error| value_error(format!("seed is not valid: {error}")))?;
             py.detach(|| Box::new(pair.decapsulation_key()))

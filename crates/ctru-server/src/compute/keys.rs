@@ -4,14 +4,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet};
+use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet, Parameters};
 use rayon::prelude::*;
 
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::Owner;
 use crate::job::{Form, Shared};
-use crate::scheme::Scheme;
 use crate::sealing::{self, Birth};
 
 /// The least number of keys that all cores read together.
@@ -19,7 +18,7 @@ const PARALLEL: usize = 64;
 
 /// Reads the keys of one request.
 pub(super) struct Reader<'a, P> {
-    scheme: Scheme,
+    scheme: Parameters,
     owner: Owner,
     shared: &'a Shared,
     parameter_set: PhantomData<P>,
@@ -37,7 +36,7 @@ pub(super) enum Purpose {
 }
 
 impl<'a, P: ParameterSet> Reader<'a, P> {
-    pub(super) fn new(scheme: Scheme, owner: Owner, shared: &'a Shared) -> Self {
+    pub(super) fn new(scheme: Parameters, owner: Owner, shared: &'a Shared) -> Self {
         Self { scheme, owner, shared, parameter_set: PhantomData }
     }
 

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use ctru_kem::SHARED_SECRET_BYTES;
-use ctru_kem::engine::RowSizes;
+use ctru_kem::{Parameters, SHARED_SECRET_BYTES, Sizes};
 use tokio::sync::oneshot;
 
 use crate::call::Caller;
@@ -27,7 +26,7 @@ use crate::proto::{
     LoadKeysResponse, SealKeysRequest, SealKeysResponse, describe_response, load_keys_request,
 };
 use crate::quota::Quotas;
-use crate::scheme::Scheme;
+use crate::scheme;
 use crate::sealing;
 use crate::stage::Stages;
 use crate::waiting::WaitingRoom;
@@ -94,7 +93,7 @@ struct State {
     /// The name of the engine or of the devices.
     engine: String,
     server_id: String,
-    limits: [Limits; Scheme::COUNT],
+    limits: [Limits; scheme::COUNT],
     shared: Arc<Shared>,
     loaded: LoadedKeys,
     quotas: Quotas,
@@ -157,8 +156,11 @@ impl Service {
         };
         let mut server_id = [0; 16];
         getrandom::fill(&mut server_id)?;
-        let limits: Vec<Limits> =
-            Scheme::all().map(|scheme| Limits::new(scheme, options.max_message)).collect();
+        let limits: Vec<Limits> = Parameters::ALL
+            .iter()
+            .copied()
+            .map(|scheme| Limits::new(scheme, options.max_message))
+            .collect();
         let largest = limits.iter().map(|limits| limits.operations()).max().unwrap_or(0);
         let quotas = Quotas::new(options.rate, options.client_rates.clone(), largest);
         let loaded = LoadedKeys::new(loaded::Limits {
@@ -262,8 +264,8 @@ impl State {
         }));
     }
 
-    fn limits(&self, scheme: Scheme) -> Limits {
-        self.limits[scheme.index()]
+    fn limits(&self, scheme: Parameters) -> Limits {
+        self.limits[scheme::index(scheme)]
     }
 
     fn private(&self) -> Private<'_> {
@@ -277,7 +279,7 @@ impl State {
     fn prepare<T>(
         &self,
         caller: &Caller,
-        scheme: Scheme,
+        scheme: Parameters,
         count: usize,
         work: impl FnOnce(Reply<T>) -> Work,
     ) -> Result<Prepared<T>, Fault> {
@@ -328,7 +330,7 @@ impl State {
         request: EncapsulateRequest,
     ) -> Result<Prepared<EncapsulateResponse>, Fault> {
         let EncapsulateRequest { scheme, key, count } = request;
-        let scheme = Scheme::read(scheme)?;
+        let scheme = scheme::read(scheme)?;
         let find = |name: &str| self.loaded.get(caller.peer.owner, name, Instant::now());
         let (keys, count) =
             request::encapsulation(scheme, self.limits(scheme), key, count as usize, find)?;
@@ -345,7 +347,7 @@ impl State {
         request: DecapsulateRequest,
     ) -> Result<Prepared<DecapsulateResponse>, Fault> {
         let DecapsulateRequest { scheme, key, ciphertexts } = request;
-        let scheme = Scheme::read(scheme)?;
+        let scheme = scheme::read(scheme)?;
         let find = |name: &str| self.loaded.get(caller.peer.owner, name, Instant::now());
         let (keys, count) =
             request::decapsulation(scheme, self.private(), key, &ciphertexts, find)?;
@@ -359,7 +361,7 @@ impl State {
         request: GenerateKeysRequest,
     ) -> Result<GenerateKeysResponse, Fault> {
         let GenerateKeysRequest { scheme, count, plain } = request;
-        let scheme = Scheme::read(scheme)?;
+        let scheme = scheme::read(scheme)?;
         let form = self.private().allow(if plain { Form::Plain } else { Form::Sealed })?;
         let count = count as usize;
         self.limits(scheme).check_keys("count", count)?;
@@ -373,7 +375,7 @@ impl State {
         request: SealKeysRequest,
     ) -> Result<SealKeysResponse, Fault> {
         let SealKeysRequest { scheme, private_keys: keys } = request;
-        let scheme = Scheme::read(scheme)?;
+        let scheme = scheme::read(scheme)?;
         self.private().allow(Form::Sealed)?;
         let (form, count) = self.private().forms(scheme, &keys)?;
         self.limits(scheme).check_keys("private_keys", count)?;
@@ -388,7 +390,7 @@ impl State {
         request: LoadKeysRequest,
     ) -> Result<(LoadKeysResponse, Place), Fault> {
         let LoadKeysRequest { scheme, keys } = request;
-        let scheme = Scheme::read(scheme)?;
+        let scheme = scheme::read(scheme)?;
         let (form, count, keys, field) = match keys {
             None => return Err(Fault::invalid("keys", None, "there are no keys")),
             Some(load_keys_request::Keys::PublicKeys(keys)) => {
@@ -416,11 +418,11 @@ impl State {
     }
 
     fn describe(&self) -> DescribeResponse {
-        let sizes = |scheme: Scheme| {
-            let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
+        let sizes = |scheme: Parameters| {
+            let Sizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
             let limits = self.limits(scheme);
             describe_response::Sizes {
-                scheme: Some(scheme.message()),
+                scheme: Some(scheme.into()),
                 public_key: encapsulation_key as u32,
                 private_key: decapsulation_key as u32,
                 sealed_private_key: (decapsulation_key + sealing::OVERHEAD) as u32,
@@ -432,7 +434,7 @@ impl State {
             }
         };
         DescribeResponse {
-            schemes: Scheme::all().map(sizes).collect(),
+            schemes: Parameters::ALL.iter().copied().map(sizes).collect(),
             engine: self.engine.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             max_message_bytes: self.options.max_message as u32,

@@ -2,14 +2,12 @@
 //! the threads of the lanes.
 
 use bytes::Bytes;
-use ctru_kem::SHARED_SECRET_BYTES;
-use ctru_kem::engine::RowSizes;
+use ctru_kem::{Parameters, SHARED_SECRET_BYTES, Sizes};
 
 use crate::fault::Fault;
 use crate::job::{Form, Keys};
 use crate::loaded::{Loaded, Side};
 use crate::proto::{decapsulate_request, encapsulate_request};
-use crate::scheme::Scheme;
 use crate::sealing::{self, Sealer};
 
 /// Room for tags and lengths in a message.
@@ -31,8 +29,8 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// Returns the limits for messages of at most `bytes` bytes.
-    pub(crate) fn new(scheme: Scheme, bytes: usize) -> Self {
-        let RowSizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
+    pub(crate) fn new(scheme: Parameters, bytes: usize) -> Self {
+        let Sizes { encapsulation_key, decapsulation_key, ciphertext } = scheme.sizes();
         let sealed = decapsulation_key + sealing::OVERHEAD;
         let answer = ciphertext + SHARED_SECRET_BYTES;
         let room = bytes.saturating_sub(FRAMING);
@@ -113,7 +111,7 @@ impl Private<'_> {
     ///
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
-    pub(super) fn forms(self, scheme: Scheme, bytes: &[u8]) -> Result<(Form, usize), Fault> {
+    pub(super) fn forms(self, scheme: Parameters, bytes: &[u8]) -> Result<(Form, usize), Fault> {
         let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         let fits = |size| bytes.len().is_multiple_of(size);
@@ -143,7 +141,7 @@ impl Private<'_> {
     ///
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
-    fn form_of(self, scheme: Scheme, bytes: &[u8], count: usize) -> Result<Form, Fault> {
+    fn form_of(self, scheme: Parameters, bytes: &[u8], count: usize) -> Result<Form, Fault> {
         let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         if bytes.len() == count * sealed {
@@ -167,7 +165,7 @@ impl Private<'_> {
     ///
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
-    fn form(self, scheme: Scheme, bytes: &[u8]) -> Result<Form, Fault> {
+    fn form(self, scheme: Parameters, bytes: &[u8]) -> Result<Form, Fault> {
         let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         if bytes.len() == plain {
@@ -190,7 +188,7 @@ impl Private<'_> {
 /// # Errors
 /// [`Fault::Invalid`] if the keys are of another scheme, of the other kind, or too many or too few.
 fn loaded(
-    scheme: Scheme,
+    scheme: Parameters,
     keys: Loaded,
     is_public: bool,
     field: &'static str,
@@ -224,7 +222,7 @@ fn loaded(
 /// # Errors
 /// [`Fault::Invalid`] if a length or a number is wrong, or the fault of `find`.
 pub(super) fn encapsulation(
-    scheme: Scheme,
+    scheme: Parameters,
     limits: Limits,
     key: Option<encapsulate_request::Key>,
     count: usize,
@@ -268,7 +266,7 @@ pub(super) fn encapsulation(
 /// [`Fault::Invalid`] if a length or a number is wrong, the fault of `find`, or the faults of
 /// [`Private::allow`].
 pub(super) fn decapsulation(
-    scheme: Scheme,
+    scheme: Parameters,
     private: Private<'_>,
     key: Option<decapsulate_request::Key>,
     ciphertexts: &Bytes,

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use ctru_kem::engine::{CpuEngine, EngineError};
-use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, ParameterSet};
+use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, ParameterSet, Parameters};
 
 use tokio::sync::watch;
 
@@ -46,12 +46,12 @@ fn caller(bytes: usize) -> Caller {
     Caller { peer, deadline: None, claim: Claim::default(), held }
 }
 
-fn scheme() -> Scheme {
-    Scheme::all().next().unwrap()
+fn scheme() -> Parameters {
+    Parameters::ALL[0]
 }
 
 fn generate(count: u32) -> GenerateKeysRequest {
-    GenerateKeysRequest { scheme: Some(scheme().message()), count, plain: false }
+    GenerateKeysRequest { scheme: Some(scheme().into()), count, plain: false }
 }
 
 /// A call that is refused for lack of memory or a full queue leaves the client its quota.
@@ -59,7 +59,8 @@ fn generate(count: u32) -> GenerateKeysRequest {
 async fn refused_calls_spend_no_quota() {
     // As much as the largest message has.
     let max_message = 16 << 10;
-    let limits = Scheme::all().map(|scheme| Limits::new(scheme, max_message).operations());
+    let limits =
+        Parameters::ALL.iter().copied().map(|scheme| Limits::new(scheme, max_message).operations());
     let most = limits.max().unwrap();
     let Service(state) = start(ServiceOptions {
         rate: Some(most as u64),
@@ -71,7 +72,7 @@ async fn refused_calls_spend_no_quota() {
     let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
     let key = Bytes::copy_from_slice(key.encapsulation_key().as_ref());
     let request = |count: usize| EncapsulateRequest {
-        scheme: Some(scheme().message()),
+        scheme: Some(scheme().into()),
         key: Some(Key::PublicKey(key.clone())),
         count: count as u32,
     };
@@ -102,7 +103,7 @@ fn few_operations_are_computed_at_once() {
             start(ServiceOptions { max_queue_delay: delay, ..ServiceOptions::default() });
         let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
         let key = Key::PublicKey(Bytes::copy_from_slice(key.encapsulation_key().as_ref()));
-        let scheme = Some(scheme().message());
+        let scheme = Some(scheme().into());
         let request = EncapsulateRequest { scheme, key: Some(key), count };
         let mut prepared = state.encapsulate(&caller(1 << 30), request).unwrap();
         state.small.submit(prepared.job);
@@ -134,7 +135,7 @@ async fn calls_without_operations_are_computed_elsewhere() {
     let (made, maker) = std::sync::mpsc::channel();
     let Service(state) = start_with(ServiceOptions::default(), Elsewhere { made });
     let request = DecapsulateRequest {
-        scheme: Some(scheme().message()),
+        scheme: Some(scheme().into()),
         key: Some(decapsulate_request::Key::PrivateKeys(Bytes::new())),
         ciphertexts: Bytes::new(),
     };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ctru_server::Scheme;
+use ctru_kem::Parameters;
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
     DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
@@ -21,8 +21,8 @@ use crate::common::{Pair, TestEngine, decapsulate, encapsulate, pair, scheme, st
 async fn secrets_agree() {
     let server = start_fast(|options| options.service.max_batch = 4).await;
     let mut calls = server.calls().await;
-    for scheme in Scheme::all() {
-        let scheme = Some(scheme.message());
+    for scheme in Parameters::ALL.iter().copied() {
+        let scheme = Some(scheme.into());
         let request = GenerateKeysRequest { scheme, count: 6, plain: false };
         let keys = calls.generate_keys(request).await.unwrap().into_inner();
         let key = Some(encapsulate_request::Key::PublicKeys(keys.public_keys));

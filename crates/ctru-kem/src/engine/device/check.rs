@@ -11,8 +11,8 @@ use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use super::slot::{OnDevice, is_direct, target};
 use super::slots::lock;
 use super::sync::Mutex;
-use crate::encoding::{Encode, Encoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+use crate::parameters::Encoding;
 use crate::params::ParameterSet;
 
 /// The first row of a batch that is not a key, with the word that describes its faults.
@@ -104,7 +104,7 @@ pub(super) fn no_fault<E: core::error::Error>(
 pub(super) fn encapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidEncapsulationKey {
     match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
         (0, 0) => InvalidEncapsulationKey::Zero,
-        (0, _) => match P::Encoding::ENCODING {
+        (0, _) => match P::PARAMETERS.encoding {
             Encoding::MixedRadix => InvalidEncapsulationKey::NotCanonical,
             Encoding::Packed13 => InvalidEncapsulationKey::Padding,
         },

@@ -9,13 +9,13 @@ use ctru_gpu_runtime::{Device, Queue};
 use super::batch_keys::BatchKeys;
 use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
 use super::{CheckError, DeviceEngine, ResidentSeeds};
-use crate::engine::rows::{check_lengths, input, output, without_secrets_if_refused};
-use crate::engine::{
-    Engine, EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, RowSizes, Seeds,
-};
+use crate::bytes::values_mut;
+use crate::engine::rows::{check_generation, check_lengths, without_secrets_if_refused};
+use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
 use crate::error::InvalidRow;
-use crate::hash::SEED_BYTES;
-use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::keys::{DecapsulationKey, EncapsulationKey, SharedSecret};
+use crate::parameters::Parameters;
 use crate::params::ParameterSet;
 
 /// Memory of a device of type `D`.
@@ -161,8 +161,8 @@ fn checked<E: Send + Into<RowError>>(
 }
 
 impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
-    fn sizes(&self) -> RowSizes {
-        RowSizes::of::<P>()
+    fn parameters(&self) -> Parameters {
+        P::PARAMETERS
     }
 
     fn generate(
@@ -171,12 +171,9 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         encapsulation_keys: &mut [u8],
         decapsulation_keys: &mut [u8],
     ) -> Result<(), RowError> {
-        // Nothing reads these slices before the engine has written keys to them.
-        let encapsulation_keys: &mut [EncapsulationKey<P>] =
-            output("encapsulation keys", encapsulation_keys)?;
-        let decapsulation_keys: &mut [DecapsulationKey<P>] =
-            output("decapsulation keys", decapsulation_keys)?;
-        Ok(self.engine.generate(seeds, encapsulation_keys, decapsulation_keys)?)
+        let sizes = P::PARAMETERS.sizes();
+        check_generation(sizes, seeds, encapsulation_keys, decapsulation_keys)?;
+        Ok(self.engine.batches.generate(seeds, encapsulation_keys, decapsulation_keys)?)
     }
 
     fn encapsulate(
@@ -186,19 +183,18 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         ciphertexts: &mut [u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        let rows: &[EncapsulationKey<P>] = input("keys", keys)?;
-        let of_bytes: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
-        let count = of_bytes.len();
-        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
-        check_lengths(rows.len(), count, secrets.len())?;
-        seeds.check(secrets.len())?;
+        let sizes = P::PARAMETERS.sizes();
+        let rows =
+            check_lengths(sizes.encapsulation_key, keys, sizes, ciphertexts, shared_secrets)?;
+        seeds.check(shared_secrets.len() / SHARED_SECRET_BYTES)?;
+        let secrets = values_mut::<SharedSecret>(shared_secrets).expect("whole rows");
         let batches = &self.engine.batches;
         let check = || EncapsulationKey::<P>::check_rows(keys);
-        let result = if let [_] = rows {
+        let result = if rows == 1 {
             check().map_err(RowError::from).and_then(|()| {
                 Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?)
             })
-        } else if batches.checks_on_host(rows.len()) {
+        } else if batches.checks_on_host(rows) {
             let keys = BatchKeys::Each(keys);
             checked(check, || batches.encapsulate(keys, seeds, ciphertexts, secrets))
         } else {
@@ -211,7 +207,7 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
                 .map_err(RowError::from)
                 .and_then(|()| Ok(computed?))
         };
-        without_secrets_if_refused(result, secrets)
+        without_secrets_if_refused(result, shared_secrets)
     }
 
     fn decapsulate(
@@ -220,17 +216,17 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
         ciphertexts: &[u8],
         shared_secrets: &mut [u8],
     ) -> Result<(), RowError> {
-        let rows: &[DecapsulationKey<P>] = input("keys", keys)?;
-        let of_bytes: &[Ciphertext<P>] = input("ciphertexts", ciphertexts)?;
-        let secrets: &mut [SharedSecret] = output("shared secrets", shared_secrets)?;
-        check_lengths(rows.len(), of_bytes.len(), secrets.len())?;
+        let sizes = P::PARAMETERS.sizes();
+        let rows =
+            check_lengths(sizes.decapsulation_key, keys, sizes, ciphertexts, shared_secrets)?;
+        let secrets = values_mut::<SharedSecret>(shared_secrets).expect("whole rows");
         let batches = &self.engine.batches;
         let check = || DecapsulationKey::<P>::check_rows(keys);
-        let result = if let [_] = rows {
+        let result = if rows == 1 {
             check().map_err(RowError::from).and_then(|()| {
                 Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?)
             })
-        } else if batches.checks_on_host(rows.len()) {
+        } else if batches.checks_on_host(rows) {
             let keys = BatchKeys::Each(keys);
             checked(check, || batches.decapsulate(keys, ciphertexts, secrets))
         } else {
@@ -243,6 +239,6 @@ impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
                 .map_err(RowError::from)
                 .and_then(|()| Ok(computed?))
         };
-        without_secrets_if_refused(result, secrets)
+        without_secrets_if_refused(result, shared_secrets)
     }
 }
