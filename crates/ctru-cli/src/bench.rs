@@ -10,9 +10,9 @@ use ctru_measure::{
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::parameters::{encoding_parser, set_parser};
 use crate::engine::{EngineArgs, EngineFactory, with_engine};
 use crate::error::Error;
+use crate::parameters::{encoding_parser, set_parser};
 
 /// Measure every operation, one at a time and in batches
 ///

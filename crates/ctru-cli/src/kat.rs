@@ -10,7 +10,10 @@
 use std::io::Write;
 
 use clap::Subcommand;
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES, Set, with_parameters};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES,
+    Set, with_parameters,
+};
 use ctru_program::visible;
 use serde::Deserialize;
 use zeroize::Zeroizing;
@@ -145,7 +148,8 @@ fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Repor
             let batch: Vec<_> =
                 records.iter().filter(|(_, record)| record.parameters == parameters).collect();
             if !batch.is_empty() {
-                with_parameters!(parameters, P => check_records::<P, F>(&batch, factory, &mut report))?;
+                let report = &mut report;
+                with_parameters!(parameters, P => check_records::<P, F>(&batch, factory, report))?;
             }
         }
     }

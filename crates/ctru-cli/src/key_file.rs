@@ -54,7 +54,8 @@ pub(crate) fn decode_private(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8
 pub(crate) fn decode_public(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8>>), Problem> {
     let info = SubjectPublicKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
     let parameters = parameters(info.algorithm.oid)?;
-    let key = decode_public_key(parameters.set.object_identifier(), der).map_err(pkcs8::Error::from)?;
+    let key =
+        decode_public_key(parameters.set.object_identifier(), der).map_err(pkcs8::Error::from)?;
     Ok((parameters, Zeroizing::new(key.to_vec())))
 }
 

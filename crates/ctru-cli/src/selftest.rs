@@ -8,7 +8,10 @@
 use std::io::Write;
 
 use ctru_kem::engine::Engine;
-use ctru_kem::{Ciphertext, DecapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES, Set, with_parameters};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES, Set,
+    with_parameters,
+};
 use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 

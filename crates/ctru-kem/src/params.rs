@@ -237,7 +237,11 @@ macro_rules! declare {
     )+) => {
         /// The operations of a parameter set on bytes.
         pub trait Compiled: Types {
-            $($(#[doc = $doc])* $(#[cfg($($cfg)*)])? fn $name($($arg: $arg_type),*) $(-> $output)?;)+
+            $(
+                $(#[doc = $doc])*
+                $(#[cfg($($cfg)*)])?
+                fn $name($($arg: $arg_type),*) $(-> $output)?;
+            )+
         }
     };
 }

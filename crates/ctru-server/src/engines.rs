@@ -146,7 +146,10 @@ impl Engines {
     }
 
     fn of_factory<F: EngineFactory>(factory: F, comparison: Option<Comparison>) -> Self {
-        let make = move |scheme: Parameters| with_parameters!(scheme, P => make::<P, F>(&factory, comparison.clone()));
+        let make = move |scheme: Parameters| {
+            let comparison = comparison.clone();
+            with_parameters!(scheme, P => make::<P, F>(&factory, comparison))
+        };
         let (made, uses) = Default::default();
         Self { at_once: F::AT_ONCE, make: Box::new(make), made, uses }
     }

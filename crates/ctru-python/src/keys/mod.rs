@@ -14,11 +14,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
-use crate::sets::Shown;
 use crate::arrays::{copy_of, copy_to, with_bytes};
 use crate::calls;
 use crate::errors::{InvalidKey, type_error, value_error};
 use crate::seeds::fill_randomly;
+use crate::sets::Shown;
 
 pub(crate) use hybrid::{HybridPrivateKey, HybridPublicKey};
 pub(crate) use plain::{PrivateKey, PublicKey};
