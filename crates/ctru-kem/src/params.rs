@@ -247,6 +247,24 @@ macro_rules! declare {
 }
 operations!(declare!);
 
+/// [`Compiled::encapsulate_batch`].
+#[cfg(feature = "std")]
+type EncapsulateBatch = fn(
+    &ThreadPool,
+    KeyRows<'_>,
+    Seeds<'_, SEED_BYTES>,
+    &mut [u8],
+    &mut [u8],
+) -> Result<(), InvalidRow<InvalidEncapsulationKey>>;
+/// [`Compiled::decapsulate_batch`].
+#[cfg(feature = "std")]
+type DecapsulateBatch = fn(
+    &ThreadPool,
+    KeyRows<'_>,
+    &[u8],
+    &mut [u8],
+) -> Result<(), InvalidRow<InvalidDecapsulationKey>>;
+
 /// Operations of a parameter set that is chosen at run time. They are methods of [`Compiled`].
 pub(crate) struct Operations {
     pub(crate) generate: fn(&Seed, &Seed, &mut [u8]),
@@ -256,20 +274,9 @@ pub(crate) struct Operations {
     pub(crate) generate_batch:
         fn(&ThreadPool, Seeds<'_, KEY_PAIR_SEED_BYTES>, &mut [u8], &mut [u8]),
     #[cfg(feature = "std")]
-    pub(crate) encapsulate_batch: fn(
-        &ThreadPool,
-        KeyRows<'_>,
-        Seeds<'_, SEED_BYTES>,
-        &mut [u8],
-        &mut [u8],
-    ) -> Result<(), InvalidRow<InvalidEncapsulationKey>>,
+    pub(crate) encapsulate_batch: EncapsulateBatch,
     #[cfg(feature = "std")]
-    pub(crate) decapsulate_batch: fn(
-        &ThreadPool,
-        KeyRows<'_>,
-        &[u8],
-        &mut [u8],
-    ) -> Result<(), InvalidRow<InvalidDecapsulationKey>>,
+    pub(crate) decapsulate_batch: DecapsulateBatch,
 }
 
 impl Operations {
