@@ -200,7 +200,7 @@ macro_rules! classes {
             fn __repr__(&self) -> String {
                 let (set, bytes) = self.parts();
                 let start: String = bytes[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-                format!(concat!("<ctru.", stringify!($public), " {} {}..>"), set, start)
+                format!(concat!("<ctru.", stringify!($public), " {} {}..>"), set.arguments(), start)
             }
         }
 
