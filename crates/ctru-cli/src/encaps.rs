@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
     let (_, parameters, key) =
         files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
-    let (ciphertext, secret) = tested!(parameters, P => encapsulate::<P>(args, &key))??;
+    let [ciphertext, secret] = tested!(parameters, P => encapsulate::<P>(args, &key))??;
     let contents = |kind, bytes| format::contents(kind, parameters, bytes, args.raw);
     let outputs = [
         Output {
@@ -57,12 +57,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 }
 
 /// Returns the ciphertext and the shared secret.
-fn encapsulate<P: ParameterSet>(
-    args: &Args,
-    key: &[u8],
-) -> Result<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>), Error> {
+fn encapsulate<P: ParameterSet>(args: &Args, key: &[u8]) -> Result<[Zeroizing<Vec<u8>>; 2], Error> {
     let key = EncapsulationKey::<P>::from_bytes(key)
         .map_err(|error| Error::Contents { file: args.key.to_string(), problem: error.into() })?;
     let (ciphertext, secret) = key.try_encapsulate()?;
-    Ok((Zeroizing::new(ciphertext.as_ref().to_vec()), Zeroizing::new(secret.as_bytes().to_vec())))
+    Ok([ciphertext.as_ref(), secret.as_bytes()].map(|bytes| Zeroizing::new(bytes.to_vec())))
 }
