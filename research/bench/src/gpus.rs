@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
-use ctru_kem::{CtruPrime761, ParameterSet, PublicKeyEncoding};
+use ctru_kem::{CtruPrime761, ParameterSet};
 use ctru_measure::{
     CASES, HostMemory, KeyUse, Operation, Record, ResidentWorkload, Statistics, Workload,
     parse_seconds, sample, table,

@@ -31,7 +31,7 @@ pub enum RowError {
     },
     /// A row is not an encapsulation key. Operations of other rows may have been done. Their
     /// ciphertexts may be written; all shared secrets become
-    /// [placeholders](SharedSecret::is_placeholder).
+    /// [placeholders](crate::SharedSecret::is_placeholder).
     #[error("row {row} is not an encapsulation key: {error}")]
     EncapsulationKey {
         /// The first such row, from 0.
@@ -40,7 +40,7 @@ pub enum RowError {
         error: InvalidEncapsulationKey,
     },
     /// A row is not a decapsulation key. Operations of other rows may have been done. All shared
-    /// secrets become [placeholders](SharedSecret::is_placeholder).
+    /// secrets become [placeholders](crate::SharedSecret::is_placeholder).
     #[error("row {row} is not a decapsulation key: {error}")]
     DecapsulationKey {
         /// The first such row, from 0.
