@@ -52,11 +52,11 @@ pub struct MixedRadix;
 pub struct Packed13;
 
 impl PublicKeyEncoding for MixedRadix {
-    const NAME: &'static str = "mixed-radix";
+    const NAME: &'static str = Encoding::MixedRadix.name();
 }
 
 impl PublicKeyEncoding for Packed13 {
-    const NAME: &'static str = "packed13";
+    const NAME: &'static str = Encoding::Packed13.name();
 }
 
 impl Encode for MixedRadix {

@@ -4,8 +4,9 @@ use sha3::Sha3_256;
 use sha3::digest::{FixedOutputReset, Update};
 use thiserror::Error;
 
+use crate::description::{Description, Sizes};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::parameters::{Description, Parameters, Sizes};
+use crate::parameters::Parameters;
 use crate::params::ParameterSet;
 
 /// The operations of a parameter set gave other results than those that are known to be right.

@@ -17,6 +17,7 @@ extern crate alloc;
 mod batch;
 #[cfg(feature = "std")]
 mod bytes;
+mod description;
 mod encoding;
 #[cfg(feature = "std")]
 pub mod engine;
@@ -41,6 +42,7 @@ mod rows;
 mod threads;
 mod wipe;
 
+pub use description::Sizes;
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 #[cfg(feature = "std")]
 pub use error::InvalidRow;
@@ -49,7 +51,7 @@ pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use known_answer::{WrongAnswer, known_answer_test};
-pub use parameters::{Encoding, Parameters, Set, Sizes, UnknownEncoding, UnknownSet};
+pub use parameters::{Encoding, Parameters, Set, UnknownEncoding, UnknownSet};
 pub use params::{
     CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
     EncapsulationKeyBytes, ParameterSet,

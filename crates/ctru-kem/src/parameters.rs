@@ -1,14 +1,9 @@
 //! The parameter sets as values, for programs that choose one at run time.
 
 use core::fmt;
-use core::ops::Range;
 use core::str::FromStr;
 
-use ctru_math::Ring;
 use thiserror::Error;
-
-use crate::encoding::{MixedRadix, Packed13, PublicKeyEncoding};
-use crate::params::{self, Operations, ParameterSet};
 
 /// Passes the list of parameter sets to another macro: the type and the ring of each set, its short
 /// and its full name, and, for each encoding, the bytes of a decapsulation key and the result of
@@ -78,17 +73,6 @@ macro_rules! values {
             /// Each set with each encoding.
             pub const ALL: &[Self] =
                 &[$($(Self { set: Set::$name, encoding: Encoding::$encoding }),*),+];
-
-            /// Returns what is known of the parameters.
-            pub(crate) const fn description(self) -> &'static Description {
-                match (self.set, self.encoding) {
-                    $($(
-                        (Set::$name, Encoding::$encoding) => {
-                            Description::of::<params::$name<$encoding>>()
-                        }
-                    )*)+
-                }
-            }
         }
     };
 }
@@ -140,10 +124,10 @@ sets!(dispatch! $);
 /// are derived.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
-    /// [`MixedRadix`]: shorter keys.
+    /// [`MixedRadix`](crate::MixedRadix): shorter keys.
     #[default]
     MixedRadix = 1,
-    /// [`Packed13`]: keys that are faster to read and write.
+    /// [`Packed13`](crate::Packed13): keys that are faster to read and write.
     Packed13 = 2,
 }
 
@@ -155,106 +139,21 @@ impl Encoding {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::MixedRadix => MixedRadix::NAME,
-            Self::Packed13 => Packed13::NAME,
+            Self::MixedRadix => "mixed-radix",
+            Self::Packed13 => "packed13",
         }
     }
 }
 
 /// A parameter set with an encoding of encapsulation keys. Each key and each ciphertext belongs to
-/// one of them. The type of the same parameters implements [`ParameterSet`].
+/// one of them. The type of the same parameters implements
+/// [`ParameterSet`](crate::ParameterSet).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
     /// The parameter set.
     pub set: Set,
     /// The encoding of encapsulation keys.
     pub encoding: Encoding,
-}
-
-/// The bytes of a key or a ciphertext. A shared secret has
-/// [`SHARED_SECRET_BYTES`](crate::SHARED_SECRET_BYTES) in every parameter set.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Bytes of an encapsulation key.
-    pub encapsulation_key: usize,
-    /// Bytes of a decapsulation key.
-    pub decapsulation_key: usize,
-    /// Bytes of a ciphertext.
-    pub ciphertext: usize,
-}
-
-impl Sizes {
-    /// The most bytes that a key or a ciphertext has.
-    pub(crate) const MOST: usize = {
-        let (mut most, mut i) = (0, 0);
-        while i < Parameters::ALL.len() {
-            // The other sizes are smaller.
-            let bytes = Parameters::ALL[i].sizes().decapsulation_key;
-            most = if bytes > most { bytes } else { most };
-            i += 1;
-        }
-        most
-    };
-}
-
-/// What is known of parameters.
-pub(crate) struct Description {
-    pub(crate) name: &'static str,
-    pub(crate) sizes: Sizes,
-    /// The range of bytes of a decapsulation key that are its encapsulation key.
-    pub(crate) encapsulation_key: Range<usize>,
-    degree: usize,
-    modulus: u32,
-    /// The right result of the known-answer test.
-    pub(crate) known_answer: u128,
-    pub(crate) operations: Operations,
-}
-
-impl Description {
-    pub(crate) const fn of<P: ParameterSet>() -> &'static Self {
-        const {
-            let start = P::Ring::SECRET_POLY_BYTES;
-            &Self {
-                name: P::NAME,
-                sizes: Sizes {
-                    encapsulation_key: P::ENCAPSULATION_KEY_BYTES,
-                    decapsulation_key: P::DECAPSULATION_KEY_BYTES,
-                    ciphertext: P::CIPHERTEXT_BYTES,
-                },
-                encapsulation_key: start..start + P::ENCAPSULATION_KEY_BYTES,
-                degree: P::Ring::N,
-                modulus: P::Ring::Q,
-                known_answer: P::KNOWN_ANSWER,
-                operations: Operations::of::<P>(),
-            }
-        }
-    }
-}
-
-impl Parameters {
-    /// Returns the sizes of keys and ciphertexts.
-    #[must_use]
-    pub const fn sizes(self) -> Sizes {
-        self.description().sizes
-    }
-
-    /// Returns the degree `n` of the ring.
-    #[must_use]
-    pub const fn degree(self) -> usize {
-        self.description().degree
-    }
-
-    /// Returns the modulus `q` of the ring.
-    #[must_use]
-    pub const fn modulus(self) -> u32 {
-        self.description().modulus
-    }
-
-    /// Returns the operations.
-    #[cfg(feature = "std")]
-    pub(crate) const fn operations(self) -> &'static Operations {
-        &self.description().operations
-    }
 }
 
 impl fmt::Display for Set {
@@ -331,16 +230,5 @@ mod tests {
         let error = "762".parse::<Set>().unwrap_err().to_string();
         assert_eq!(error, "there is no such parameter set; the sets are 653 761 1277");
         assert!("CTRU-Prime-761".parse::<Set>().is_err() && "packed".parse::<Encoding>().is_err());
-    }
-
-    #[test]
-    fn values_and_types_agree() {
-        for &parameters in Parameters::ALL {
-            assert!(parameters.to_string().contains(&parameters.degree().to_string()));
-        }
-        assert_eq!(
-            params::CtruPrime761::<Packed13>::PARAMETERS.to_string(),
-            "CTRU-Prime-761 packed13"
-        );
     }
 }

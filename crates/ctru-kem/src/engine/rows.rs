@@ -11,9 +11,10 @@ use zeroize::Zeroize;
 
 use super::{CpuEngine, EngineError, KEY_PAIR_SEED_BYTES, Seeds, check_length};
 use crate::batch::KeyRows;
+use crate::description::Sizes;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::parameters::{Parameters, Sizes};
+use crate::parameters::Parameters;
 
 /// The reason why a batch of rows was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

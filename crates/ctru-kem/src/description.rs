@@ -1,0 +1,133 @@
+//! What is known of parameters that are chosen at run time: sizes, the ring and the operations.
+
+use core::ops::Range;
+
+use ctru_math::Ring;
+
+use crate::parameters::{Encoding, Parameters, Set, sets};
+use crate::params::{self, Operations, ParameterSet};
+
+/// The bytes of a key or a ciphertext. A shared secret has
+/// [`SHARED_SECRET_BYTES`](crate::SHARED_SECRET_BYTES) in every parameter set.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of an encapsulation key.
+    pub encapsulation_key: usize,
+    /// Bytes of a decapsulation key.
+    pub decapsulation_key: usize,
+    /// Bytes of a ciphertext.
+    pub ciphertext: usize,
+}
+
+impl Sizes {
+    /// The most bytes that a key or a ciphertext has.
+    pub(crate) const MOST: usize = {
+        let (mut most, mut i) = (0, 0);
+        while i < Parameters::ALL.len() {
+            // The other sizes are smaller.
+            let bytes = Parameters::ALL[i].sizes().decapsulation_key;
+            most = if bytes > most { bytes } else { most };
+            i += 1;
+        }
+        most
+    };
+}
+
+/// What is known of parameters.
+pub(crate) struct Description {
+    pub(crate) name: &'static str,
+    pub(crate) sizes: Sizes,
+    /// The range of bytes of a decapsulation key that are its encapsulation key.
+    pub(crate) encapsulation_key: Range<usize>,
+    degree: usize,
+    modulus: u32,
+    /// The right result of the known-answer test.
+    pub(crate) known_answer: u128,
+    pub(crate) operations: Operations,
+}
+
+impl Description {
+    pub(crate) const fn of<P: ParameterSet>() -> &'static Self {
+        const {
+            let start = P::Ring::SECRET_POLY_BYTES;
+            &Self {
+                name: P::NAME,
+                sizes: Sizes {
+                    encapsulation_key: P::ENCAPSULATION_KEY_BYTES,
+                    decapsulation_key: P::DECAPSULATION_KEY_BYTES,
+                    ciphertext: P::CIPHERTEXT_BYTES,
+                },
+                encapsulation_key: start..start + P::ENCAPSULATION_KEY_BYTES,
+                degree: P::Ring::N,
+                modulus: P::Ring::Q,
+                known_answer: P::KNOWN_ANSWER,
+                operations: Operations::of::<P>(),
+            }
+        }
+    }
+}
+
+impl Parameters {
+    /// Returns the sizes of keys and ciphertexts.
+    #[must_use]
+    pub const fn sizes(self) -> Sizes {
+        self.description().sizes
+    }
+
+    /// Returns the degree `n` of the ring.
+    #[must_use]
+    pub const fn degree(self) -> usize {
+        self.description().degree
+    }
+
+    /// Returns the modulus `q` of the ring.
+    #[must_use]
+    pub const fn modulus(self) -> u32 {
+        self.description().modulus
+    }
+
+    /// Returns the operations.
+    #[cfg(feature = "std")]
+    pub(crate) const fn operations(self) -> &'static Operations {
+        &self.description().operations
+    }
+}
+
+/// Defines [`Parameters::description`].
+macro_rules! describe {
+    ($($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
+        $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+    })+) => {
+        impl Parameters {
+            /// Returns what is known of the parameters.
+            pub(crate) const fn description(self) -> &'static Description {
+                match (self.set, self.encoding) {
+                    $($(
+                        (Set::$name, Encoding::$encoding) => {
+                            Description::of::<params::$name<crate::encoding::$encoding>>()
+                        }
+                    )*)+
+                }
+            }
+        }
+    };
+}
+sets!(describe!);
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn values_and_types_agree() {
+        for &parameters in Parameters::ALL {
+            assert!(parameters.to_string().contains(&parameters.degree().to_string()));
+        }
+        assert_eq!(
+            params::CtruPrime761::<crate::Packed13>::PARAMETERS.to_string(),
+            "CTRU-Prime-761 packed13"
+        );
+    }
+}
