@@ -84,8 +84,8 @@ macro_rules! dispatch {
         $($encoding:ident => $bytes:literal, $known_answer:literal;)*
     })+) => {
         /// Evaluates an expression in which a name is the type of [`Parameters`], a
-        /// [`ParameterSet`](crate::ParameterSet). The compiler compiles the expression once for each
-        /// of them, so it should only call a function.
+        /// [`ParameterSet`](crate::ParameterSet). The compiler compiles the expression once for
+        /// each of them, so it should only call a function.
         ///
         /// ```
         /// use ctru_kem::{DecapsulationKey, Encoding, ParameterSet, Parameters, with_parameters};
