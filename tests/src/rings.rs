@@ -1,27 +1,22 @@
 //! A macro that makes one test for each ring.
 
-/// Makes a module of three tests, one for each ring, from each named generic function
-/// `fn check<R: Ring>()`. Each test runs on every backend.
+/// Makes a module of tests, one for each ring, from each named generic function
+/// `fn check<R: Arithmetic>()`. Each test runs on every backend.
 #[macro_export]
 macro_rules! every_ring_on_every_backend {
     ($($check:ident),* $(,)?) => {
         $(
+            #[allow(non_snake_case)]
             mod $check {
-                use ctru_math::{R653, R761, R1277};
-                use $crate::backends::on_every_backend;
-
-                #[test]
-                fn r653() {
-                    on_every_backend(super::$check::<R653>);
+                macro_rules! of_ring {
+                    ($ring:ident $n:literal $numbers:tt) => {
+                        #[test]
+                        fn $ring() {
+                            $crate::backends::on_every_backend(super::$check::<ctru_math::$ring>);
+                        }
+                    };
                 }
-                #[test]
-                fn r761() {
-                    on_every_backend(super::$check::<R761>);
-                }
-                #[test]
-                fn r1277() {
-                    on_every_backend(super::$check::<R1277>);
-                }
+                ctru_math::for_each_ring!(of_ring);
             }
         )*
     };

@@ -1,38 +1,47 @@
 //! Descriptors of kernels: those of [`ctru_simt`](mod@ctru_simt::descriptor), and the kernels that
 //! exist once per ring.
 
-use ctru_math::Ring;
+use ctru_math::{Ring, for_each_ring};
 
 pub use ctru_simt::descriptor::*;
 
-/// One kernel per ring.
-#[derive(Debug)]
-pub struct RingKernels {
-    of_653: Kernel,
-    of_761: Kernel,
-    of_1277: Kernel,
+macro_rules! degree {
+    ($ring:ident $n:literal $numbers:tt) => {
+        $n
+    };
 }
 
+/// The degrees of the rings.
+const DEGREES: &[usize] = &for_each_ring!([degree]);
+
+/// One kernel per ring.
+#[derive(Debug)]
+pub struct RingKernels([Kernel; DEGREES.len()]);
+
 impl RingKernels {
-    /// Returns the kernels for the rings 653, 761 and 1277.
+    /// Returns the kernels for the rings, in the order of the list of rings.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(of_653: Kernel, of_761: Kernel, of_1277: Kernel) -> Self {
-        Self { of_653, of_761, of_1277 }
+    pub const fn new(kernels: [Kernel; DEGREES.len()]) -> Self {
+        Self(kernels)
     }
 
     /// Returns the kernel for the ring `R`.
     #[must_use]
     pub fn of<R: Ring>(&self) -> &Kernel {
-        match R::N {
-            653 => &self.of_653,
-            761 => &self.of_761,
-            _ => &self.of_1277,
-        }
+        let ring = const {
+            let mut ring = 0;
+            while DEGREES[ring] != R::N {
+                ring += 1;
+            }
+            ring
+        };
+        &self.0[ring]
     }
 
     /// Returns the kernels for all rings.
-    pub fn each(&self) -> [&Kernel; 3] {
-        [&self.of_653, &self.of_761, &self.of_1277]
+    #[must_use]
+    pub fn each(&self) -> &[Kernel; DEGREES.len()] {
+        &self.0
     }
 }

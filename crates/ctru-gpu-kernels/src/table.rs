@@ -18,9 +18,9 @@ pub const fn ciphertext_bytes<R: Ring>() -> u32 {
 
 /// Calls the macro `$callback` with the list of the kernels that the engine launches.
 ///
-/// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` describes three
-/// entry points, `name_653`, `name_761` and `name_1277`. Each of them runs the function
-/// [`room::module::function`](crate::kernels) for one ring `R`, in blocks of the shape
+/// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` describes one
+/// entry point per ring, such as `name_761`. It runs the function
+/// [`room::module::function`](crate::kernels) for the ring `R`, in blocks of the shape
 /// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` is
 /// the number of elements in a row. A number `m` after `row` declares that the kernel accesses
 /// whole groups of `m` elements. A type after the bracket, as in `[rows; row] as u32`, declares
@@ -410,7 +410,7 @@ macro_rules! ring_descriptors {
                 stringify!($room), "::", stringify!($module), "::", stringify!($function), "`]")]
             pub static $name: $crate::descriptor::RingKernels = {
                 macro_rules! of_ring {
-                    ($ring:ident, $suffix:literal) => {{
+                    ($ring:ident $n:literal $numbers:tt) => {{
                         type R = ctru_math::$ring;
                         // SAFETY: the entry point is generated from the same entry of the list, so
                         // it takes these arrays, and it is written for this shape. It stays inside
@@ -421,7 +421,7 @@ macro_rules! ring_descriptors {
                         // also stays inside the rows for other content, for arrays that are the
                         // same memory, and while other code writes to them.
                         unsafe {
-                            ctru_simt::descriptor!(MODULE, [$text, $suffix],
+                            ctru_simt::descriptor!(MODULE, [$text, "_", $n],
                                 $room::$module::shape::<R>(),
                                 $room::$module::$function::<_, R>,
                                 ($($array: $element [$rows; $row $(; $multiple)?]
@@ -429,11 +429,7 @@ macro_rules! ring_descriptors {
                         }
                     }};
                 }
-                $crate::descriptor::RingKernels::new(
-                    of_ring!(R653, "_653"),
-                    of_ring!(R761, "_761"),
-                    of_ring!(R1277, "_1277"),
-                )
+                $crate::descriptor::RingKernels::new(ctru_math::for_each_ring!([of_ring]))
             };
         )*
 
@@ -442,7 +438,7 @@ macro_rules! ring_descriptors {
     };
 }
 
-/// Makes three entry points from each entry of a list, one for each ring. The modules that the
+/// Makes entry points from each entry of a list, one for each ring. The modules that the
 /// entries name must be in scope.
 ///
 /// This macro is for the crates of this workspace. It may change at any time.
@@ -453,15 +449,17 @@ macro_rules! ring_entry_points {
         $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
     );)*) => {
         $(
-            // SAFETY of the three lines: the kernels keep the rules of the machine. The tests run
-            // them on the emulator with arrays of exactly the lengths that the list states, and the
-            // emulator stops at every violation.
-            ctru_simt::entry_point!(unsafe [$text, "_653"],
-                $room::$module::$function::<_, ctru_math::R653>, ($($array: $element),*));
-            ctru_simt::entry_point!(unsafe [$text, "_761"],
-                $room::$module::$function::<_, ctru_math::R761>, ($($array: $element),*));
-            ctru_simt::entry_point!(unsafe [$text, "_1277"],
-                $room::$module::$function::<_, ctru_math::R1277>, ($($array: $element),*));
+            macro_rules! of_ring {
+                ($ring:ident $n:literal $numbers:tt) => {
+                    // SAFETY: the kernel keeps the rules of the machine. The tests run it on the
+                    // emulator with arrays of exactly the lengths that the list states, and the
+                    // emulator stops at every violation.
+                    ctru_simt::entry_point!(unsafe [$text, "_", $n],
+                        $room::$module::$function::<_, ctru_math::$ring>,
+                        ($($array: $element),*));
+                };
+            }
+            ctru_math::for_each_ring!(of_ring);
         )*
     };
 }

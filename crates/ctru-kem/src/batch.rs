@@ -11,7 +11,7 @@ use std::vec::Vec;
 use ctru_math::array::Array;
 use ctru_math::invert::{BatchNode, invert_batch};
 use ctru_math::mul::Multiplier;
-use ctru_math::{Poly, Ring};
+use ctru_math::{Arithmetic, Poly};
 
 use crate::encoding::Encode;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
@@ -280,7 +280,7 @@ fn share(pool: &ThreadPool, count: usize, most: usize) -> usize {
 ///
 /// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty. If it is empty,
 /// only decapsulation keys are written.
-pub(crate) fn generate<R: Ring, E: Encode, K: Array<u8>>(
+pub(crate) fn generate<R: Arithmetic, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     encapsulation_keys: &mut [E::Bytes<R>],
@@ -316,7 +316,7 @@ pub(crate) fn generate<R: Ring, E: Encode, K: Array<u8>>(
 ///
 /// # Errors
 /// The first unchecked row that is not a key. The outputs of the others may be written.
-pub(crate) fn encapsulate<R: Ring, E: Encode>(
+pub(crate) fn encapsulate<R: Arithmetic, E: Encode>(
     pool: &ThreadPool,
     keys: KeyRows<'_>,
     seeds: Seeds<'_, SEED_BYTES>,
@@ -331,7 +331,7 @@ pub(crate) fn encapsulate<R: Ring, E: Encode>(
 }
 
 /// Deals the operations of an encapsulation to threads.
-fn encapsulate_from<R: Ring, E: Encode>(
+fn encapsulate_from<R: Arithmetic, E: Encode>(
     pool: &ThreadPool,
     keys: EncapsulationKeys<'_, R, E>,
     seeds: Seeds<'_, SEED_BYTES>,
@@ -364,7 +364,7 @@ fn encapsulate_from<R: Ring, E: Encode>(
 ///
 /// # Errors
 /// The first unchecked row that is not a key. The outputs of the others may be written.
-pub(crate) fn decapsulate<R: Ring, E: Encode, K: Array<u8>>(
+pub(crate) fn decapsulate<R: Arithmetic, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
     keys: KeyRows<'_>,
     ciphertexts: &[R::CiphertextBytes],
@@ -379,7 +379,7 @@ pub(crate) fn decapsulate<R: Ring, E: Encode, K: Array<u8>>(
 }
 
 /// Deals the operations of a decapsulation to threads.
-fn decapsulate_from<R: Ring, E: Encode, K: Array<u8>>(
+fn decapsulate_from<R: Arithmetic, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
     keys: DecapsulationKeys<'_, R, K>,
     ciphertexts: &[R::CiphertextBytes],
@@ -406,7 +406,7 @@ fn decapsulate_from<R: Ring, E: Encode, K: Array<u8>>(
 }
 
 /// Encapsulates `N` operations at a time. The first operation has the number `first` in the batch.
-fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
+fn encapsulate_groups<R: Arithmetic, E: Encode, const N: usize>(
     keys: EncapsulationKeys<'_, R, E>,
     seeds: Seeds<'_, SEED_BYTES>,
     first: usize,
@@ -428,7 +428,7 @@ fn encapsulate_groups<R: Ring, E: Encode, const N: usize>(
 }
 
 /// Decapsulates `N` operations at a time. The first operation has the number `first` in the batch.
-fn decapsulate_groups<R: Ring, E: Encode, K: Array<u8>, const N: usize>(
+fn decapsulate_groups<R: Arithmetic, E: Encode, K: Array<u8>, const N: usize>(
     keys: DecapsulationKeys<'_, R, K>,
     first: usize,
     ciphertexts: &[[R::CiphertextBytes; N]],
@@ -447,7 +447,7 @@ fn decapsulate_groups<R: Ring, E: Encode, K: Array<u8>, const N: usize>(
 /// (Montgomery's trick).
 ///
 /// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty.
-fn generate_together<R: Ring, E: Encode, K: Array<u8>>(
+fn generate_together<R: Arithmetic, E: Encode, K: Array<u8>>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
     encapsulation_keys: &mut [E::Bytes<R>],
@@ -481,7 +481,7 @@ fn generate_together<R: Ring, E: Encode, K: Array<u8>>(
 
 /// Samples the next `N` key pairs of a batch from number `first`, of which `sampled` holds the
 /// first ones. Appends their polynomials to `sampled`, and writes their rejection secrets to `z`.
-fn sample_keys<R: Ring, E: Encode, const N: usize>(
+fn sample_keys<R: Arithmetic, E: Encode, const N: usize>(
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
     first: usize,
     sampled: &mut Vec<KeyPolynomials<R>>,

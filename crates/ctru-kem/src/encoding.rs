@@ -5,7 +5,7 @@ use core::hash::Hash;
 
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix};
-use ctru_math::{Poly, Ring};
+use ctru_math::{Arithmetic, Poly};
 
 use crate::error::InvalidEncapsulationKey;
 use crate::parameters::Encoding;
@@ -25,21 +25,21 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     const ENCODING: Encoding;
 
     /// An encoded polynomial, an array of bytes.
-    type Bytes<R: Ring>: Array<u8>;
+    type Bytes<R: Arithmetic>: Array<u8>;
 
     /// Encodes the polynomial `h` of an encapsulation key.
-    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R>;
+    fn encode<R: Arithmetic>(h: &Poly<R>) -> Self::Bytes<R>;
 
     /// Decodes the encoding of a polynomial.
     ///
     /// # Errors
     /// [`InvalidEncapsulationKey`] if the bytes are not the encoding of a polynomial. The variant
     /// is never [`Length`](InvalidEncapsulationKey::Length).
-    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
+    fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
 
     /// Decodes bytes that [`decode`](Self::decode) accepts. Does not check again whether a
     /// mixed-radix encoding is canonical, because the check takes time.
-    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R>;
+    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
 /// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.
@@ -61,34 +61,34 @@ impl PublicKeyEncoding for Packed13 {
 
 impl Encode for MixedRadix {
     const ENCODING: Encoding = Encoding::MixedRadix;
-    type Bytes<R: Ring> = R::MixedRadixBytes;
+    type Bytes<R: Arithmetic> = R::MixedRadixBytes;
 
-    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
+    fn encode<R: Arithmetic>(h: &Poly<R>) -> Self::Bytes<R> {
         mixed_radix::encode(h)
     }
 
-    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
+    fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
         mixed_radix::decode_canonical(bytes).map_err(|_| InvalidEncapsulationKey::NotCanonical)
     }
 
-    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R> {
+    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R> {
         mixed_radix::decode(bytes)
     }
 }
 
 impl Encode for Packed13 {
     const ENCODING: Encoding = Encoding::Packed13;
-    type Bytes<R: Ring> = R::Packed13Bytes;
+    type Bytes<R: Arithmetic> = R::Packed13Bytes;
 
-    fn encode<R: Ring>(h: &Poly<R>) -> Self::Bytes<R> {
+    fn encode<R: Arithmetic>(h: &Poly<R>) -> Self::Bytes<R> {
         bits::pack13(h)
     }
 
-    fn decode<R: Ring>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
+    fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
         bits::unpack13(bytes).map_err(InvalidEncapsulationKey::from)
     }
 
-    fn decode_validated<R: Ring>(bytes: &Self::Bytes<R>) -> Poly<R> {
+    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R> {
         bits::unpack13(bytes).expect("a validated encapsulation key")
     }
 }

@@ -11,7 +11,7 @@ use ctru_math::array::Array;
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;
 use ctru_math::mul::Multiplier;
-use ctru_math::{Poly, Ring, SmallPoly};
+use ctru_math::{Arithmetic, Poly, SmallPoly};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::encoding::Encode;
@@ -26,32 +26,32 @@ type Seed = [u8; SEED_BYTES];
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
 /// A decoded encapsulation key: the polynomial `h` and `ID(pk)`.
-pub(crate) struct DecodedEncapsulationKey<R: Ring> {
+pub(crate) struct DecodedEncapsulationKey<R: Arithmetic> {
     h: Poly<R>,
     id: Id,
 }
 
 /// A decoded decapsulation key: the secret polynomial `f`, the secret `z` of implicit rejection,
 /// and the decoded encapsulation key. Wiped when dropped.
-pub(crate) struct DecodedDecapsulationKey<R: Ring> {
+pub(crate) struct DecodedDecapsulationKey<R: Arithmetic> {
     f: SmallPoly<R>,
     z: Secret<Seed>,
     encapsulation_key: DecodedEncapsulationKey<R>,
 }
 
-impl<R: Ring> fmt::Debug for DecodedEncapsulationKey<R> {
+impl<R: Arithmetic> fmt::Debug for DecodedEncapsulationKey<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("DecodedEncapsulationKey(..)")
     }
 }
 
-impl<R: Ring> fmt::Debug for DecodedDecapsulationKey<R> {
+impl<R: Arithmetic> fmt::Debug for DecodedDecapsulationKey<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("DecodedDecapsulationKey(..)")
     }
 }
 
-impl<R: Ring> DecodedEncapsulationKey<R> {
+impl<R: Arithmetic> DecodedEncapsulationKey<R> {
     /// Decodes a key that [`read`](Self::read) accepts.
     pub(crate) fn new<E: Encode>(key: &E::Bytes<R>) -> Self {
         Self { h: E::decode_validated(key), id: *id_of(key) }
@@ -86,7 +86,7 @@ impl<R: Ring> DecodedEncapsulationKey<R> {
     }
 }
 
-impl<R: Ring> DecodedDecapsulationKey<R> {
+impl<R: Arithmetic> DecodedDecapsulationKey<R> {
     /// Decodes a key that [`read`](Self::read) accepts.
     pub(crate) fn new<E: Encode>(key: &[u8]) -> Self {
         let mut parts = Parts::<R, E>::zeroed();
@@ -166,13 +166,13 @@ impl<R: Ring> DecodedDecapsulationKey<R> {
 }
 
 /// Copies of the parts of a decapsulation key.
-struct Parts<R: Ring, E: Encode> {
+struct Parts<R: Arithmetic, E: Encode> {
     f: Secret<R::SecretPolyBytes>,
     encapsulation_key: E::Bytes<R>,
     z: Secret<Seed>,
 }
 
-impl<R: Ring, E: Encode> Parts<R, E> {
+impl<R: Arithmetic, E: Encode> Parts<R, E> {
     fn zeroed() -> Self {
         Self {
             f: Secret::zeroed(),
@@ -192,7 +192,12 @@ impl<R: Ring, E: Encode> Parts<R, E> {
 }
 
 /// Writes the decapsulation key that consists of these parts to `key`.
-fn write_parts<R: Ring>(key: &mut [u8], f: &SmallPoly<R>, encapsulation_key: &[u8], z: &Seed) {
+fn write_parts<R: Arithmetic>(
+    key: &mut [u8],
+    f: &SmallPoly<R>,
+    encapsulation_key: &[u8],
+    z: &Seed,
+) {
     let (f_bytes, rest) = key.split_at_mut(R::SECRET_POLY_BYTES);
     let (h_bytes, z_bytes) = rest.split_at_mut(encapsulation_key.len());
     let mut packed = secret_poly::pack(f);
@@ -208,12 +213,12 @@ fn id_of(key: &impl AsRef<[u8]>) -> &Id {
 }
 
 /// Returns the encoding of `h = 0`.
-pub(crate) fn encapsulation_placeholder<R: Ring, E: Encode>() -> E::Bytes<R> {
+pub(crate) fn encapsulation_placeholder<R: Arithmetic, E: Encode>() -> E::Bytes<R> {
     E::encode(&Poly::<R>::zero())
 }
 
 /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
-pub(crate) fn write_decapsulation_placeholder<R: Ring, E: Encode>(key: &mut [u8]) {
+pub(crate) fn write_decapsulation_placeholder<R: Arithmetic, E: Encode>(key: &mut [u8]) {
     let encapsulation_key = encapsulation_placeholder::<R, E>();
     write_parts(key, &SmallPoly::<R>::one(), encapsulation_key.as_ref(), &[0; SEED_BYTES]);
 }
@@ -222,7 +227,7 @@ pub(crate) fn write_decapsulation_placeholder<R: Ring, E: Encode>(key: &mut [u8]
 ///
 /// This is a function of its own, so that [`wipe_stack`] reaches what its calls leave on the stack.
 #[inline(never)]
-fn sample_key<R: Ring>(seed: &Seed) -> KeyPolynomials<R> {
+fn sample_key<R: Arithmetic>(seed: &Seed) -> KeyPolynomials<R> {
     let mut coins = [[Secret::zeroed(), Secret::zeroed()]];
     hash::key_coins::<R, 1>([seed], &mut coins);
     KeyPolynomials::sample(&coins[0])
@@ -230,7 +235,7 @@ fn sample_key<R: Ring>(seed: &Seed) -> KeyPolynomials<R> {
 
 /// Generates the decapsulation key that `seed` and `z` determine, and writes it to `key` (Algorithm
 /// 4).
-pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
+pub(crate) fn generate<R: Arithmetic, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]) {
     let polynomials = sample_key::<R>(seed);
     wipe_stack::<{ 8 << 10 }>();
     let inverse = invert(&Poly::from(&polynomials.f))
@@ -240,7 +245,7 @@ pub(crate) fn generate<R: Ring, E: Encode>(seed: &Seed, z: &Seed, key: &mut [u8]
 
 /// Computes `h = g / f` from `inverse`, which is `1 / f`. Writes the decapsulation key of `f`, `h`
 /// and `z` to `key`, and returns the encapsulation key, the encoding of `h`.
-pub(crate) fn assemble<R: Ring, E: Encode>(
+pub(crate) fn assemble<R: Arithmetic, E: Encode>(
     multiplier: &mut Multiplier<R>,
     KeyPolynomials { f, g }: &KeyPolynomials<R>,
     inverse: &Poly<R>,
@@ -254,7 +259,7 @@ pub(crate) fn assemble<R: Ring, E: Encode>(
 
 /// Encapsulates the message `SHAKE256(seed)` for each of `N` operations, which are hashed together
 /// (Algorithm 5). The caller wipes the shared secrets.
-pub(crate) fn encapsulate<R: Ring, const N: usize>(
+pub(crate) fn encapsulate<R: Arithmetic, const N: usize>(
     keys: [&DecodedEncapsulationKey<R>; N],
     seeds: [&Seed; N],
     ciphertexts: &mut [R::CiphertextBytes; N],
@@ -276,7 +281,7 @@ pub(crate) fn encapsulate<R: Ring, const N: usize>(
 ///
 /// No branch, address or time depends on whether a ciphertext is rejected. The caller wipes the
 /// shared secrets.
-pub(crate) fn decapsulate<R: Ring, const N: usize>(
+pub(crate) fn decapsulate<R: Arithmetic, const N: usize>(
     keys: [&DecodedDecapsulationKey<R>; N],
     ciphertexts: &[R::CiphertextBytes; N],
     secrets: &mut [SecretBytes; N],

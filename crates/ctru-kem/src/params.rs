@@ -9,7 +9,7 @@ use core::hash::Hash;
 use core::marker::PhantomData;
 
 use ctru_math::array::Array;
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, R653, R761, R1277, Ring};
 
 #[cfg(feature = "std")]
 use crate::batch::{self, KeyRows, LoadedKeys, Seeds};
@@ -64,7 +64,7 @@ type SecretBytes = [u8; SHARED_SECRET_BYTES];
 /// The types of a parameter set. Users cannot name this trait, which seals [`ParameterSet`].
 pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
     /// The ring, with the distribution of small polynomials.
-    type Ring: Ring;
+    type Ring: Arithmetic;
     /// The encoding of encapsulation keys.
     type Encoding: PublicKeyEncoding;
     /// The bytes of an encapsulation key.

@@ -2,19 +2,19 @@
 
 use ctru_math::mul::Multiplier;
 use ctru_math::sample::{sample, sample_secret};
-use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly, codec, compress, e8};
+use ctru_math::{Arithmetic, Poly, RoundedPoly, SmallPoly, codec, compress, e8};
 
 use crate::wipe::Secret;
 
 /// The small polynomials of a key pair, whose encapsulation key is `h = g / f`.
-pub(crate) struct KeyPolynomials<R: Ring> {
+pub(crate) struct KeyPolynomials<R: Arithmetic> {
     /// The secret polynomial, `f = 2 f' + 1`.
     pub(crate) f: SmallPoly<R>,
     /// The numerator of `h`.
     pub(crate) g: SmallPoly<R>,
 }
 
-impl<R: Ring> KeyPolynomials<R> {
+impl<R: Arithmetic> KeyPolynomials<R> {
     /// Samples the polynomials of a key pair from the coins of `f'` and the coins of `g`
     /// (Algorithm 1, without the computation of `h`).
     pub(crate) fn sample([f, g]: &[Secret<R::CoinBytes>; 2]) -> Self {
@@ -23,7 +23,7 @@ impl<R: Ring> KeyPolynomials<R> {
 }
 
 /// Encrypts `message` with the polynomial `h` and `coins`, and writes `ciphertext` (Algorithm 2).
-pub(crate) fn encrypt<R: Ring>(
+pub(crate) fn encrypt<R: Arithmetic>(
     multiplier: &mut Multiplier<R>,
     h: &Poly<R>,
     message: &R::MessageBytes,
@@ -35,7 +35,7 @@ pub(crate) fn encrypt<R: Ring>(
 }
 
 /// Decrypts `ciphertext` with the secret polynomial `f`, and writes `message` (Algorithm 3).
-pub(crate) fn decrypt<R: Ring>(
+pub(crate) fn decrypt<R: Arithmetic>(
     multiplier: &mut Multiplier<R>,
     f: &SmallPoly<R>,
     ciphertext: &R::CiphertextBytes,

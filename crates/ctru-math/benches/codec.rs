@@ -5,7 +5,9 @@
 use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, compress, e8, sample};
+use ctru_math::{
+    Arithmetic, Poly, R653, R761, R1277, RoundedPoly, SmallPoly, compress, e8, sample,
+};
 use divan::{Bencher, black_box};
 
 fn main() {
@@ -18,7 +20,7 @@ macro_rules! benches {
     ($($name:ident: $input:expr => $run:expr;)*) => {
         $(
             #[divan::bench(types = [R653, R761, R1277], args = backend::available())]
-            fn $name<R: Ring>(bencher: Bencher<'_, '_>, backend: Backend) {
+            fn $name<R: Arithmetic>(bencher: Bencher<'_, '_>, backend: Backend) {
                 backend::select(backend).expect("an available backend");
                 let input = $input;
                 let run = $run;
@@ -38,15 +40,15 @@ fn bytes<A: Array<u8>>() -> A {
 }
 
 /// Returns a polynomial that looks random.
-fn poly<R: Ring>() -> Poly<R> {
+fn poly<R: Arithmetic>() -> Poly<R> {
     mixed_radix::decode(&bytes())
 }
 
-fn rounded<R: Ring>() -> RoundedPoly<R> {
+fn rounded<R: Arithmetic>() -> RoundedPoly<R> {
     bits::unpack_rounded(&bytes())
 }
 
-fn secret<R: Ring>() -> SmallPoly<R> {
+fn secret<R: Arithmetic>() -> SmallPoly<R> {
     sample::sample_secret(&bytes())
 }
 

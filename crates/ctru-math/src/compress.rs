@@ -3,6 +3,7 @@
 //! Source: CTRU-Prime paper, encryption. The message is added after rounding.
 
 use crate::array::Array;
+use crate::compiled::compiled;
 use crate::kernel::compress::{codeword_bit, compress_onto};
 use crate::kernel::e8::encode_nibble;
 use crate::poly::{Poly, RoundedPoly};
@@ -10,24 +11,20 @@ use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 use crate::wipe::wipe;
 
-/// Returns the ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`.
-///
-/// The `e_i` are the bits of the [`e8`](crate::e8) codewords of the message, least significant
-/// first, and 0 from [`Ring::CODED_COEFFS`] on.
-#[must_use]
-pub fn compress_with_message<R: Ring>(
-    sigma: &Poly<R>,
-    message: &R::MessageBytes,
-) -> RoundedPoly<R> {
-    R::compress_with_message(sigma, message)
-}
+compiled! {
+    Ring:
 
-/// Does the work of [`compress_with_message`].
-pub(crate) fn round_with_message<R: Ring>(
-    sigma: &Poly<R>,
-    message: &R::MessageBytes,
-) -> RoundedPoly<R> {
-    dispatch(Compress { sigma, message })
+    /// Returns the ciphertext coefficients `c_i = round(q2/q sigma_i) + q2/2 e_i mod q2`.
+    ///
+    /// The `e_i` are the bits of the [`e8`](crate::e8) codewords of the message, least significant
+    /// first, and 0 from [`Ring::CODED_COEFFS`] on.
+    #[must_use]
+    pub fn compress_with_message(
+        sigma: &Poly<R>,
+        message: &<R as Ring>::MessageBytes,
+    ) -> RoundedPoly<R> {
+        dispatch(Compress { sigma, message })
+    }
 }
 
 struct Compress<'a, R: Ring> {

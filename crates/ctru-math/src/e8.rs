@@ -16,6 +16,7 @@
 
 use core::array;
 
+use crate::compiled::compiled;
 use crate::kernel::e8::{BLOCK, distance, nearest};
 use crate::poly::RoundedPoly;
 use crate::ring::Ring;
@@ -25,17 +26,16 @@ use crate::wipe::wipe;
 /// Number of blocks that are decoded together: each lane of a vector decodes one block.
 const LANES: usize = 16;
 
-/// Decodes a decrypted polynomial to a message.
-///
-/// The caller owns the message and wipes it. Coefficients from [`Ring::CODED_COEFFS`] on do not
-/// matter.
-pub fn decode<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
-    R::decode_message(decrypted, message);
-}
+compiled! {
+    Ring:
 
-/// Does the work of [`decode`].
-pub(crate) fn decode_blocks<R: Ring>(decrypted: &RoundedPoly<R>, message: &mut R::MessageBytes) {
-    dispatch(Decode { decrypted, message });
+    /// Decodes a decrypted polynomial to a message.
+    ///
+    /// The caller owns the message and wipes it. Coefficients from [`Ring::CODED_COEFFS`] on do not
+    /// matter.
+    pub fn decode(decrypted: &RoundedPoly<R>, message: &mut <R as Ring>::MessageBytes) {
+        dispatch(Decode { decrypted, message });
+    }
 }
 
 struct Decode<'a, R: Ring> {

@@ -8,6 +8,7 @@
     allow(internal_features)
 )]
 
+mod arithmetic;
 pub mod array;
 pub mod backend;
 pub mod codec;
@@ -17,6 +18,8 @@ pub mod e8;
 pub mod invert;
 #[doc(hidden)]
 pub mod kernel;
+#[doc(hidden)]
+pub mod mixed_radix;
 pub mod mul;
 mod poly;
 mod powers;
@@ -27,5 +30,6 @@ mod simd;
 mod testing;
 mod wipe;
 
+pub use arithmetic::Arithmetic;
 pub use poly::{CoefficientError, Poly, RoundedPoly, SmallPoly};
-pub use ring::{R653, R761, R1277, Ring};
+pub use ring::*;

@@ -1,24 +1,72 @@
-//! The three rings of CTRU-Prime and the constants that follow from them.
+//! The list of rings, and the numbers and array types that follow from it.
 
 use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::array::{Array, Element};
-use crate::compiled::Compiled;
+use crate::mixed_radix::Plan;
+
+mod sealed {
+    pub trait Sealed {}
+}
+use sealed::Sealed;
+
+/// Calls the macro `$callback` for each ring: `$callback! { NAME n { ... } }`, with the numbers of
+/// the list below. `for_each_ring!([$callback])` is the array of the values of these calls.
+///
+/// A ring is one entry of this list, from which everything else follows. This macro is for the
+/// crates of this workspace. It may change at any time.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_ring {
+    ($callback:tt) => {
+        $crate::call_for_each! { $callback
+            R653 653 {
+                q: 4621, q2_bits: 11, eta: 3,
+                inversion_chain: [1 1] [2 2] [4 4] [8 8] [16 16] [32 32] [64 64]
+                    [128 4] [128 132] [260 260] [520 132]
+            }
+            R761 761 {
+                q: 4591, q2_bits: 10, eta: 2,
+                inversion_chain: [1 1] [2 2] [4 4] [8 8] [16 16] [32 32] [64 8]
+                    [64 72] [136 72] [136 208] [344 208] [552 208]
+            }
+            R1277 1277 {
+                q: 7879, q2_bits: 10, eta: 2,
+                inversion_chain: [1 1] [2 2] [4 4] [8 8] [16 16] [32 32] [64 32]
+                    [96 4] [96 100] [196 196] [392 392] [784 392] [1176 100]
+            }
+        }
+    };
+}
+pub(crate) use for_each_ring;
+
+/// Does the work of [`for_each_ring`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! call_for_each {
+    ([$callback:ident] $($ring:ident $n:literal $numbers:tt)+) => {
+        [$($callback! { $ring $n $numbers }),+]
+    };
+    ($callback:ident $($ring:ident $n:literal $numbers:tt)+) => {
+        $($callback! { $ring $n $numbers })+
+    };
+}
 
 /// A ring `R_q = Z_q[x]/(x^n - x - 1)` of CTRU-Prime.
 ///
 /// `q` is prime and `x^n - x - 1` is irreducible modulo `q`, so `R_q` is a field. A ring also sets
 /// the power of two `q2` to which ciphertext coefficients are rounded, and the parameter `eta` of
 /// the centred binomial distribution. All sizes follow from `N`, `Q`, `Q2_BITS` and `ETA`. The
-/// associated array types repeat the sizes, because generic code cannot compute array lengths, and
-/// const code checks them.
+/// associated types name the arrays of these sizes, because generic code cannot compute array
+/// lengths.
 ///
-/// The trait is sealed: [`R653`], [`R761`] and [`R1277`] are the only rings.
+/// The trait is sealed: only the rings of this crate implement it. Each of them also implements
+/// [`Arithmetic`](crate::Arithmetic), the bound of generic code that calls this crate's functions.
 ///
 /// Source: CTRU-Prime paper, Table 1.
 pub trait Ring:
-    Compiled
+    Sealed
     + Copy
     + Clone
     + Debug
@@ -32,7 +80,7 @@ pub trait Ring:
     + Sync
     + 'static
 {
-    /// Degree `n` of the ring, a prime: 653, 761 or 1277.
+    /// Degree `n` of the ring, a prime.
     const N: usize;
     /// The prime modulus `q`, below 2^13.
     const Q: u32;
@@ -55,6 +103,13 @@ pub trait Ring:
     const PACKED13_BYTES: usize = (13 * Self::N).div_ceil(8);
     /// Bytes of `n` nibbles: the secret polynomial of a decapsulation key.
     const SECRET_POLY_BYTES: usize = Self::N.div_ceil(2);
+    /// The plan of the mixed-radix encoding of `n` coefficients.
+    #[doc(hidden)]
+    const MIXED_RADIX: Plan = Plan::new(Self::N, Self::Q);
+    /// An addition chain for `n - 1`: step `k` computes the sum of `INVERSION_CHAIN[k]`. See
+    /// [`frobenius`](crate::kernel::frobenius).
+    #[doc(hidden)]
+    const INVERSION_CHAIN: &'static [[usize; 2]];
 
     /// `[T; N]`.
     type Coeffs<T: Element>: Array<T>;
@@ -66,57 +121,38 @@ pub trait Ring:
     type CiphertextBytes: Array<u8>;
     /// `[u8; PACKED13_BYTES]`.
     type Packed13Bytes: Array<u8>;
-    /// The bytes of `n` coefficients in NTRU Prime's mixed-radix encoding: 994, 1158 or 2067.
+    /// The bytes of `n` coefficients in NTRU Prime's mixed-radix encoding.
     type MixedRadixBytes: Array<u8>;
     /// `[u8; SECRET_POLY_BYTES]`.
     type SecretPolyBytes: Array<u8>;
 }
 
 macro_rules! ring {
-    ($(#[$doc:meta])* $name:ident {
-        n: $n:literal, q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
-        message: $message:literal, coins: $coins:literal,
-        ciphertext: $ciphertext:literal, packed13: $packed13:literal,
-        mixed_radix: $mixed_radix:literal, secret_poly: $secret_poly:literal $(,)?
+    ($name:ident $n:literal {
+        q: $q:literal, q2_bits: $q2_bits:literal, eta: $eta:literal,
+        inversion_chain: $([$i:literal $j:literal])+
     }) => {
-        $(#[$doc])*
+        #[doc = concat!("`Z_", $q, "[x]/(x^", $n, " - x - 1)`, `q2 = 2^", $q2_bits, "`, `eta = ",
+            $eta, "`.")]
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name;
+
+        impl Sealed for $name {}
 
         impl Ring for $name {
             const N: usize = $n;
             const Q: u32 = $q;
             const Q2_BITS: u32 = $q2_bits;
             const ETA: u32 = $eta;
+            const INVERSION_CHAIN: &'static [[usize; 2]] = &[$([$i, $j]),+];
             type Coeffs<T: Element> = [T; $n];
-            type MessageBytes = [u8; $message];
-            type CoinBytes = [u8; $coins];
-            type CiphertextBytes = [u8; $ciphertext];
-            type Packed13Bytes = [u8; $packed13];
-            type MixedRadixBytes = [u8; $mixed_radix];
-            type SecretPolyBytes = [u8; $secret_poly];
+            type MessageBytes = [u8; Self::MESSAGE_BYTES];
+            type CoinBytes = [u8; Self::COIN_BYTES];
+            type CiphertextBytes = [u8; Self::CIPHERTEXT_BYTES];
+            type Packed13Bytes = [u8; Self::PACKED13_BYTES];
+            type MixedRadixBytes = [u8; Self::MIXED_RADIX.bytes()];
+            type SecretPolyBytes = [u8; Self::SECRET_POLY_BYTES];
         }
-
-        const _: () = {
-            assert!($name::MESSAGE_BYTES == $message && $name::COIN_BYTES == $coins);
-            assert!($name::CIPHERTEXT_BYTES == $ciphertext && $name::PACKED13_BYTES == $packed13);
-            assert!($name::SECRET_POLY_BYTES == $secret_poly);
-        };
     };
 }
-
-ring! {
-    /// `Z_4621[x]/(x^653 - x - 1)`, `q2 = 2048`, `eta = 3`.
-    R653 { n: 653, q: 4621, q2_bits: 11, eta: 3, message: 40, coins: 490,
-        ciphertext: 898, packed13: 1062, mixed_radix: 994, secret_poly: 327 }
-}
-ring! {
-    /// `Z_4591[x]/(x^761 - x - 1)`, `q2 = 1024`, `eta = 2`.
-    R761 { n: 761, q: 4591, q2_bits: 10, eta: 2, message: 47, coins: 381,
-        ciphertext: 952, packed13: 1237, mixed_radix: 1158, secret_poly: 381 }
-}
-ring! {
-    /// `Z_7879[x]/(x^1277 - x - 1)`, `q2 = 1024`, `eta = 2`.
-    R1277 { n: 1277, q: 7879, q2_bits: 10, eta: 2, message: 79, coins: 639,
-        ciphertext: 1597, packed13: 2076, mixed_radix: 2067, secret_poly: 639 }
-}
+for_each_ring!(ring);

@@ -22,7 +22,7 @@ use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::mul;
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, compress, e8, invert, sample};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, SmallPoly, compress, e8, invert, sample};
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
@@ -39,7 +39,8 @@ fn mark(mark: Mark, bytes: &[u8]) {
 /// Runs every operation of the KEM, from bytes to bytes. Returns 0 if both sides have the same
 /// secret.
 fn kem<P: ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
-    let public_part = P::Ring::SECRET_POLY_BYTES..P::DECAPSULATION_KEY_BYTES - 32;
+    let public_end = P::DECAPSULATION_KEY_BYTES - 32;
+    let public_part = public_end - P::ENCAPSULATION_KEY_BYTES..public_end;
     mark(hide, seeds.as_flattened());
     let key = DecapsulationKey::<P>::generate_deterministic(&seeds[0], &seeds[1]);
     mark(reveal, &key.as_ref()[public_part]);
@@ -95,7 +96,7 @@ fn hybrid<P: ctru_hybrid::ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, revea
 
 /// Runs the arithmetic that handles secrets, without the KEM around it. Returns 0 if the results
 /// agree with each other.
-fn arithmetic<R: Ring>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
+fn arithmetic<R: Arithmetic>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
     let f: SmallPoly<R> = black_box(sample::sample_secret(coins));
     let g: SmallPoly<R> = black_box(sample::sample(coins));
     let Some(inverse) = Option::<Poly<R>>::from(invert::invert(&Poly::from(&f))) else { return 1 };

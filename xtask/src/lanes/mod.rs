@@ -46,10 +46,10 @@ struct Known {
 /// The uses of lanes that show nothing secret. All are in code for NEON.
 const KNOWN: &[Known] = &[
     // Whether a coefficient of a public key is q or more, and its place.
-    Known { function: "Compiled>::unpack13", kind: Use::Branch, most: 3 },
+    Known { function: ">::unpack13", kind: Use::Branch, most: 3 },
     // Whether the secret polynomial of a key from outside is valid, which the caller learns anyway:
     // one branch at the end, on all coefficients together.
-    Known { function: "Compiled>::unpack_secret", kind: Use::Branch, most: 1 },
+    Known { function: ">::unpack", kind: Use::Branch, most: 1 },
 ];
 
 /// Runs the job.

@@ -11,10 +11,6 @@
 //! refers to a module in the subtree of the second. A cycle is a path along edges that returns to
 //! its start. References between a module and its ancestors or descendants make no edge: a parent
 //! may re-export items of its children, and a child may use items of its parent.
-//!
-//! A reference to a module named `compiled` makes no edge either. Such a module compiles the
-//! generic functions of its crate once for each of a few types. The trait of these types must name
-//! the module, and the module must name all functions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -23,9 +19,6 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::{Error, IoContext, Result, workspace};
-
-/// The name of a module that compiles generic functions for each of a few types.
-const COMPILED: &str = "compiled";
 
 /// The names on the path from the root of a crate to a module.
 type Name = Vec<String>;
@@ -131,9 +124,6 @@ impl Tree {
                 let common = name.iter().zip(&to).take_while(|(a, b)| a == b).count();
                 // Otherwise, the modules are the same, or one is an ancestor of the other.
                 let (Some(from), Some(into)) = (name.get(common), to.get(common)) else { continue };
-                if into == COMPILED {
-                    continue;
-                }
                 let path = [&reference.base[..], &reference.names].concat().join("::");
                 let edges = levels.entry(name[..common].to_vec()).or_default();
                 edges
@@ -589,20 +579,6 @@ mod tests {
             assert_eq!(cycles(&files(root)).len(), 1, "{root}");
         }
         assert_eq!(cycles(&files("mod a; mod b; pub struct B;")), [""; 0]);
-    }
-
-    #[test]
-    fn only_the_edge_to_compiled_is_left_out() {
-        let ring = "pub trait Ring: crate::compiled::Compiled {}";
-        let compiled = "pub trait Compiled {} use crate::{a::f, ring::Ring};";
-        let files = |a| {
-            let lib = "mod a; mod compiled; mod ring;";
-            [("lib.rs", lib), ("a.rs", a), ("compiled.rs", compiled), ("ring.rs", ring)]
-        };
-        assert_eq!(cycles(&files("pub fn f<R: crate::ring::Ring>() {}")), [""; 0]);
-        let mut back = files("pub fn f<R: crate::ring::Ring>() {}");
-        back[3].1 = "pub trait Ring: crate::compiled::Compiled {} use crate::a::f;";
-        assert_eq!(cycles(&back).len(), 1);
     }
 
     #[test]

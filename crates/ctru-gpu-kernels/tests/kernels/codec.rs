@@ -8,7 +8,7 @@ use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, row};
 use ctru_gpu_kernels::simt::Word;
 use ctru_gpu_kernels::table::*;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, sample};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, SmallPoly, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn assert_rows<T: Word>(buffer: &Buffer, width: u32, expected: &[Vec<T>]) {
     }
 }
 
-fn check_sample_secret<R: Ring>(coins: &[Vec<u8>]) {
+fn check_sample_secret<R: Arithmetic>(coins: &[Vec<u8>]) {
     let input = Buffer::new(&words(coins, coin_words::<R>(), 0xee));
     let secret = blank::<u8>(coins.len() * row::<R>() as usize);
     launch(SAMPLE_SECRET.of::<R>(), &[&input, &secret], coins.len());
@@ -71,7 +71,7 @@ fn check_sample_secret<R: Ring>(coins: &[Vec<u8>]) {
 }
 
 /// The kernels for one encoding of public keys, and the encoding on the CPU.
-struct Keys<R: Ring> {
+struct Keys<R: Arithmetic> {
     decode: &'static RingKernels,
     encode: &'static RingKernels,
     unpack: &'static RingKernels,
@@ -79,7 +79,7 @@ struct Keys<R: Ring> {
     encoding: fn(&Poly<R>) -> Vec<u8>,
 }
 
-fn encodings<R: Ring>() -> [Keys<R>; 2] {
+fn encodings<R: Arithmetic>() -> [Keys<R>; 2] {
     [
         Keys {
             decode: &DECODE_MIXED_RADIX,
@@ -101,7 +101,7 @@ fn encodings<R: Ring>() -> [Keys<R>; 2] {
 /// The parts of a key: the coins of `f`, then `h`, then `z`.
 type Parts<R> = (Vec<u8>, Poly<R>, Vec<u8>);
 
-fn check_keys<R: Ring>(parts: &[Parts<R>]) {
+fn check_keys<R: Arithmetic>(parts: &[Parts<R>]) {
     let count = parts.len();
     let width = row::<R>() as usize;
     let h: Vec<_> = parts.iter().map(|(_, h, _)| h.coefficients().to_vec()).collect();
@@ -149,14 +149,14 @@ fn check_keys<R: Ring>(parts: &[Parts<R>]) {
 }
 
 /// Runs the checks on the values of the test vectors.
-fn check_vectors<R: Ring>() {
+fn check_vectors<R: Arithmetic>() {
     let vector = Intermediate::load(R::N);
     check_sample_secret::<R>(&[vector.coins_f.clone(), vector.coins_g.clone()]);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
     check_keys::<R>(&[(vector.coins_f.clone(), h, vector.z.clone())]);
 }
 
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     let width = row::<R>() as usize;
     let coins =
         [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];

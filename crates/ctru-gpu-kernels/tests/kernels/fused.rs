@@ -8,7 +8,7 @@ use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::mul;
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -34,13 +34,13 @@ fn words(contents: &[Vec<u8>], width: u32, fill: u8) -> Buffer {
     )
 }
 
-fn rows_of_h<R: Ring>(keys: &[Poly<R>]) -> Buffer {
+fn rows_of_h<R: Arithmetic>(keys: &[Poly<R>]) -> Buffer {
     let rows: Vec<_> = keys.iter().map(|h| h.coefficients().to_vec()).collect();
     Buffer::new(&padded(&rows, row::<R>(), 0xffff))
 }
 
 /// Encrypts a message step by step on the CPU.
-fn encrypted<R: Ring>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
+fn encrypted<R: Arithmetic>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8> {
     let sigma = mul::mul_small(h, &sample::sample::<R>(&array(coins)));
     bits::pack_rounded(&compress_with_message(&sigma, &array(message))).as_ref().to_vec()
 }
@@ -56,14 +56,14 @@ const DECRYPTIONS: [&RingKernels; 2] = [&FUSED_DECRYPT, &SAME_SECRET_KEY_DECRYPT
 
 /// Checks encryption and verification. If there is one key for all operations, also checks the
 /// kernels for one key.
-fn check_encrypt<R: Ring>(keys: &[Poly<R>], operations: &[Operation]) {
+fn check_encrypt<R: Arithmetic>(keys: &[Poly<R>], operations: &[Operation]) {
     let kernels = if keys.len() == 1 { &ENCRYPTIONS[..] } else { &ENCRYPTIONS[..1] };
     for &[encrypt, verify] in kernels {
         check_encrypt_with(encrypt, verify, keys, operations);
     }
 }
 
-fn check_encrypt_with<R: Ring>(
+fn check_encrypt_with<R: Arithmetic>(
     encrypt: &RingKernels,
     verify: &RingKernels,
     keys: &[Poly<R>],
@@ -108,7 +108,7 @@ fn check_encrypt_with<R: Ring>(
     }
 }
 
-fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
+fn check_decrypt<R: Arithmetic>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
     let expected: Vec<u8> = ciphertexts
         .iter()
         .enumerate()
@@ -137,7 +137,7 @@ fn check_decrypt<R: Ring>(secrets: &[SmallPoly<R>], ciphertexts: &[Vec<u8>]) {
 /// The bytes of two secrets that differ in every byte.
 const SECRETS: [u8; 2] = [0x00, 0x7b];
 
-fn check_traces<R: Ring>(count: usize) {
+fn check_traces<R: Arithmetic>(count: usize) {
     let batch = Batch::shared(count as u32);
     let h = Poly::<R>::from_coefficients(
         &(0..R::N).map(|i| (7 * i) as u16 % R::Q as u16).collect::<Vec<_>>(),
@@ -193,11 +193,11 @@ fn check_traces<R: Ring>(count: usize) {
     }
 }
 
-fn operation<R: Ring>() -> impl Strategy<Value = Operation> {
+fn operation<R: Arithmetic>() -> impl Strategy<Value = Operation> {
     (bytes(R::COIN_BYTES), bytes(R::MESSAGE_BYTES))
 }
 
-fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
+fn secret<R: Arithmetic>() -> impl Strategy<Value = SmallPoly<R>> {
     bytes(R::COIN_BYTES).prop_map(|coins| sample::sample_secret::<R>(&array(&coins)))
 }
 

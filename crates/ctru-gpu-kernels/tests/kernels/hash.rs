@@ -5,7 +5,7 @@ use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernels::keys::{mixed_radix, packed13};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, R653, R761, R1277};
 use proptest::prelude::*;
 
 use crate::operations::{
@@ -15,7 +15,7 @@ use crate::operations::{
 /// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.
 const COUNTS: [usize; 5] = [1, 2, 31, 33, 129];
 
-fn check_expansion<R: Ring>(operations: &Operations) {
+fn check_expansion<R: Arithmetic>(operations: &Operations) {
     let (expansion, ids) = (operations.expansion_buffer(), operations.id_buffer());
     let seeds = unfilled(operations.count(), SEED_WORDS);
     launch(EXPAND_SEEDS.of::<R>(), &[&expansion, &ids, &seeds], operations.batch);
@@ -28,7 +28,7 @@ fn check_expansion<R: Ring>(operations: &Operations) {
     }
 }
 
-fn check_key_pairs<R: Ring>(operations: &Operations) {
+fn check_key_pairs<R: Arithmetic>(operations: &Operations) {
     for kernels in [&DERIVE_KEY_PAIR, &DERIVE_KEY_PAIR_MIDDLE] {
         let [f, g] = [(); 2].map(|()| unfilled(operations.count(), coin_words::<R>()));
         let z = unfilled(operations.count(), SEED_WORDS);
@@ -44,7 +44,7 @@ fn check_key_pairs<R: Ring>(operations: &Operations) {
     }
 }
 
-fn check_derivations<R: Ring>(operations: &Operations) {
+fn check_derivations<R: Arithmetic>(operations: &Operations) {
     let derive = |i, message: &[u8]| {
         let (secret, seed) = sha3_512(&[operations.id(i), message]);
         (secret, shake256(&seed, R::COIN_BYTES))
@@ -72,7 +72,7 @@ fn check_derivations<R: Ring>(operations: &Operations) {
 
 /// Checks that the kernels that expand seeds and find `ID(pk)` in encoded keys derive what another
 /// kernel derives from the expanded seeds.
-fn check_expanded_derivations<R: Ring>(operations: &Operations) {
+fn check_expanded_derivations<R: Arithmetic>(operations: &Operations) {
     for (kernels, bytes) in expanded_with_keys::<R>() {
         let inputs = [operations.expansion_buffer(), operations.key_buffer(bytes)];
         let derived = operations.encapsulate_from::<R>(kernels, inputs);
@@ -85,14 +85,14 @@ fn check_expanded_derivations<R: Ring>(operations: &Operations) {
 
 /// Returns the kernels that expand seeds and find `ID(pk)` in encoded keys, with the bytes of each
 /// key.
-fn expanded_with_keys<R: Ring>() -> [(&'static RingKernels, u32); 2] {
+fn expanded_with_keys<R: Arithmetic>() -> [(&'static RingKernels, u32); 2] {
     [
         (&DERIVE_EXPANDED_MIXED_RADIX, mixed_radix::public_key_bytes::<R>()),
         (&DERIVE_EXPANDED_PACKED13, packed13::public_key_bytes::<R>()),
     ]
 }
 
-fn check_rejection<R: Ring>(operations: &Operations) {
+fn check_rejection<R: Arithmetic>(operations: &Operations) {
     for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_MIDDLE, &REJECTION_SECRET_SMALL] {
         let secrets = operations.reject::<R>(kernels);
         for (i, ciphertext) in operations.ciphertexts.iter().enumerate() {
@@ -102,7 +102,7 @@ fn check_rejection<R: Ring>(operations: &Operations) {
     }
 }
 
-fn inputs<R: Ring>() -> impl Strategy<Value = Operations> {
+fn inputs<R: Arithmetic>() -> impl Strategy<Value = Operations> {
     batches().prop_flat_map(|(count, keys)| Operations::any::<R>(count, keys))
 }
 
@@ -153,7 +153,7 @@ properties! {
 }
 
 /// Runs every kernel on two inputs and compares the addresses that its threads access.
-fn traces<R: Ring>() {
+fn traces<R: Arithmetic>() {
     let [one, other] = [(); 2].map(|()| Operations::draw::<R>(33, 33));
     let traces = |operations: &Operations| {
         let Operations { batch, .. } = *operations;

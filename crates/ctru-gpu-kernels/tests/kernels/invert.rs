@@ -9,7 +9,7 @@ use ctru_gpu_kernels::table::{
 use ctru_math::invert::invert;
 use ctru_math::mul;
 
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -19,12 +19,12 @@ use crate::traces::assert_same_trace;
 use crate::vectors::Intermediate;
 
 /// Returns rows of coefficients with nonsense after the last coefficient.
-fn rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
+fn rows<R: Arithmetic>(elements: &[SmallPoly<R>]) -> Buffer {
     let elements: Vec<_> = elements.iter().map(Poly::from).collect();
     rows_of(&elements)
 }
 
-fn rows_of<R: Ring>(elements: &[Poly<R>]) -> Buffer {
+fn rows_of<R: Arithmetic>(elements: &[Poly<R>]) -> Buffer {
     let padding = vec![0xffff; row::<R>() as usize - R::N];
     Buffer::new(
         &elements
@@ -36,7 +36,7 @@ fn rows_of<R: Ring>(elements: &[Poly<R>]) -> Buffer {
 }
 
 /// Returns rows of signed bytes with nonsense after the last coefficient.
-fn small_rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
+fn small_rows<R: Arithmetic>(elements: &[SmallPoly<R>]) -> Buffer {
     let padding = vec![0xff; row::<R>() as usize - R::N];
     let row = |a: &SmallPoly<R>| {
         a.coefficients().iter().map(|&c| c as u8).chain(padding.clone()).collect()
@@ -44,14 +44,14 @@ fn small_rows<R: Ring>(elements: &[SmallPoly<R>]) -> Buffer {
     Buffer::new(&elements.iter().map(row).collect::<Vec<Vec<u8>>>().concat())
 }
 
-fn inverses<R: Ring>(elements: &[SmallPoly<R>]) -> Vec<Vec<u16>> {
+fn inverses<R: Arithmetic>(elements: &[SmallPoly<R>]) -> Vec<Vec<u16>> {
     let inverses = Buffer::new(&vec![0xffff_u16; elements.len() * row::<R>() as usize]);
     let batch = Batch::each(elements.len() as u32);
     device::launch(INVERT.of::<R>(), &[&rows(elements), &inverses], batch);
     inverses.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 
-fn check<R: Ring>(elements: &[SmallPoly<R>]) {
+fn check<R: Arithmetic>(elements: &[SmallPoly<R>]) {
     for (a, inverse) in elements.iter().zip(inverses(elements)) {
         let expected = Option::from(invert(&Poly::from(a))).unwrap_or(Poly::<R>::zero());
         assert_eq!(inverse, expected.coefficients());
@@ -60,7 +60,11 @@ fn check<R: Ring>(elements: &[SmallPoly<R>]) {
 
 /// Checks one level of a product tree in both directions, with the kernels for `nodes`. If there
 /// are `leaves`, also checks the kernels for leaves.
-fn check_level<R: Ring>(nodes: &[Poly<R>], leaves: Option<&[SmallPoly<R>]>, parents: &[Poly<R>]) {
+fn check_level<R: Arithmetic>(
+    nodes: &[Poly<R>],
+    leaves: Option<&[SmallPoly<R>]>,
+    parents: &[Poly<R>],
+) {
     let count = nodes.len();
     assert_eq!(parents.len(), count.div_ceil(2));
     let blank = |rows: usize| Buffer::new(&vec![0xffff_u16; rows * row::<R>() as usize]);
@@ -82,13 +86,13 @@ fn check_level<R: Ring>(nodes: &[Poly<R>], leaves: Option<&[SmallPoly<R>]>, pare
     }
 }
 
-fn check_levels<R: Ring>(nodes: &[Poly<R>], leaves: &[SmallPoly<R>], parents: &[Poly<R>]) {
+fn check_levels<R: Arithmetic>(nodes: &[Poly<R>], leaves: &[SmallPoly<R>], parents: &[Poly<R>]) {
     check_level(nodes, None, parents);
     check_level(&leaves.iter().map(Poly::from).collect::<Vec<_>>(), Some(leaves), parents);
 }
 
 /// Returns the polynomial with these coefficients of `x^0`, `x^1` and `x^(n-1)`.
-fn sparse<R: Ring>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
+fn sparse<R: Arithmetic>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
     let mut coefficients = vec![0; R::N];
     (coefficients[0], coefficients[1], coefficients[R::N - 1]) = (constant, linear, last);
     SmallPoly::from_coefficients(&coefficients).unwrap()
@@ -96,7 +100,7 @@ fn sparse<R: Ring>(constant: i8, linear: i8, last: i8) -> SmallPoly<R> {
 
 /// Compares the traces of inversion and of both directions of a product tree, for an odd number of
 /// nodes.
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     const NODES: usize = 3;
     let vector = Intermediate::load(R::N);
     let f = SmallPoly::<R>::from_coefficients(&vector.f).unwrap();

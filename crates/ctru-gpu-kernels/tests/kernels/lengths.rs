@@ -86,7 +86,7 @@ fn run_all_batches(kernel: &Kernel) {
 
 fn check_ring(ring: usize) {
     for kernels in table::ALL.iter() {
-        run_all_batches(kernels.each()[ring]);
+        run_all_batches(&kernels.each()[ring]);
     }
 }
 

@@ -3,7 +3,7 @@
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, coin_words, message_words};
-use ctru_math::Ring;
+use ctru_math::Arithmetic;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -94,7 +94,7 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    pub(crate) fn any<R: Ring>(count: usize, keys: usize) -> impl Strategy<Value = Self> {
+    pub(crate) fn any<R: Arithmetic>(count: usize, keys: usize) -> impl Strategy<Value = Self> {
         let rows = |count, length| vec(bytes(length), count);
         (
             (bytes(8 * EXPANSION_WORDS as usize - 8), 0..=u64::MAX - (count - 1) as u64),
@@ -121,7 +121,7 @@ impl Operations {
     }
 
     /// Returns one random value of [`any`](Self::any).
-    pub(crate) fn draw<R: Ring>(count: usize, keys: usize) -> Self {
+    pub(crate) fn draw<R: Arithmetic>(count: usize, keys: usize) -> Self {
         Self::any::<R>(count, keys).new_tree(&mut TestRunner::default()).unwrap().current()
     }
 
@@ -143,7 +143,7 @@ impl Operations {
     }
 
     /// Runs a kernel that derives shared secrets and coins from messages.
-    pub(crate) fn decapsulate<R: Ring>(&self, kernels: &RingKernels) -> (Rows, Rows) {
+    pub(crate) fn decapsulate<R: Arithmetic>(&self, kernels: &RingKernels) -> (Rows, Rows) {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
         let buffers = [&words(&self.messages), &self.id_buffer(), &secrets, &coins];
@@ -166,13 +166,13 @@ impl Operations {
     }
 
     /// Runs a kernel that derives messages, shared secrets and coins from seeds.
-    pub(crate) fn encapsulate<R: Ring>(&self, kernels: &RingKernels) -> Derived {
+    pub(crate) fn encapsulate<R: Arithmetic>(&self, kernels: &RingKernels) -> Derived {
         self.encapsulate_from::<R>(kernels, [words(&self.seeds), self.id_buffer()])
     }
 
     /// Runs a kernel that derives the same from `inputs`: seeds, or the input from which they are
     /// expanded, and `ID(pk)`, or keys that begin with it.
-    pub(crate) fn encapsulate_from<R: Ring>(
+    pub(crate) fn encapsulate_from<R: Arithmetic>(
         &self,
         kernels: &RingKernels,
         inputs: [Buffer; 2],
@@ -190,7 +190,7 @@ impl Operations {
     }
 
     /// Runs a kernel that computes rejection secrets from ciphertexts.
-    pub(crate) fn reject<R: Ring>(&self, kernels: &RingKernels) -> Rows {
+    pub(crate) fn reject<R: Arithmetic>(&self, kernels: &RingKernels) -> Rows {
         let secrets = unfilled(self.count(), SEED_WORDS);
         let ciphertexts = strings(&self.ciphertexts);
         let buffers = [&self.id_buffer(), &words(&self.z), &ciphertexts, &secrets];

@@ -10,7 +10,7 @@ use ctru_math::invert::invert;
 use ctru_math::kernel::frobenius::apply;
 use ctru_math::mul;
 
-use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -19,25 +19,25 @@ use crate::strategies::poly;
 use crate::traces::assert_same_trace;
 
 /// Returns rows of coefficients with nonsense after the last coefficient.
-fn rows_of<'a, R: Ring>(elements: impl IntoIterator<Item = &'a Poly<R>>) -> Vec<u16> {
+fn rows_of<'a, R: Arithmetic>(elements: impl IntoIterator<Item = &'a Poly<R>>) -> Vec<u16> {
     let padding = vec![0xffff; row::<R>() as usize - R::N];
     elements.into_iter().flat_map(|a| [a.coefficients(), &padding].concat()).collect()
 }
 
 /// Returns the same rows, and rows of nonsense up to a multiple of eight rows.
-fn padded<R: Ring>(elements: &[Poly<R>]) -> Buffer {
+fn padded<R: Arithmetic>(elements: &[Poly<R>]) -> Buffer {
     let mut content = rows_of(elements);
     let rows = elements.len().next_multiple_of(ELEMENTS as usize);
     content.resize(rows * row::<R>() as usize, 0xffff);
     Buffer::new(&content)
 }
 
-fn blank<R: Ring>(rows: usize) -> Buffer {
+fn blank<R: Arithmetic>(rows: usize) -> Buffer {
     Buffer::new(&vec![0xffff_u16; rows * row::<R>() as usize])
 }
 
 /// Returns the batch that maps `count` elements.
-fn maps<R: Ring>(count: usize) -> Batch {
+fn maps<R: Arithmetic>(count: usize) -> Batch {
     Batch::each(frobenius::operations::<R>() * (count as u32).div_ceil(ELEMENTS))
 }
 
@@ -48,7 +48,7 @@ fn paired(count: usize) -> usize {
 
 /// Returns the columns of a matrix of residues that look random. A strategy would take seconds for
 /// them.
-fn random_matrix<R: Ring>(seed: u64) -> Vec<u16> {
+fn random_matrix<R: Arithmetic>(seed: u64) -> Vec<u16> {
     let step = |&state: &u64| {
         Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
     };
@@ -56,14 +56,14 @@ fn random_matrix<R: Ring>(seed: u64) -> Vec<u16> {
     states.map(|state| ((state >> 33) % u64::from(R::Q)) as u16).take(R::N * R::N).collect()
 }
 
-fn pack<R: Ring>(columns: &[u16]) -> Buffer {
+fn pack<R: Arithmetic>(columns: &[u16]) -> Buffer {
     let mut packed = vec![0xff_u8; frobenius::matrix_bytes::<R>() as usize];
     frobenius::pack::<R>(columns, &mut packed);
     Buffer::new(&packed)
 }
 
 /// Checks that the kernel multiplies elements by a matrix, which any columns form.
-fn check_map<R: Ring>(columns: &[u16], elements: &[Poly<R>], factors: &[Poly<R>]) {
+fn check_map<R: Arithmetic>(columns: &[u16], elements: &[Poly<R>], factors: &[Poly<R>]) {
     let pairs = blank::<R>(paired(elements.len()));
     let arrays = [&pack::<R>(columns), &padded(elements), &padded(factors), &pairs];
     device::launch(FROBENIUS.of::<R>(), &arrays, maps::<R>(elements.len()));
@@ -76,7 +76,7 @@ fn check_map<R: Ring>(columns: &[u16], elements: &[Poly<R>], factors: &[Poly<R>]
     }
 }
 
-fn check_products<R: Ring>(pairs: &[[Poly<R>; 2]]) {
+fn check_products<R: Arithmetic>(pairs: &[[Poly<R>; 2]]) {
     let products = blank::<R>(pairs.len());
     let factors = Buffer::new(&rows_of(pairs.as_flattened()));
     let batch = Batch::each(rows::operations::<R>() * pairs.len() as u32);
@@ -87,14 +87,14 @@ fn check_products<R: Ring>(pairs: &[[Poly<R>; 2]]) {
     }
 }
 
-fn constant<R: Ring>(c: u16) -> Poly<R> {
+fn constant<R: Arithmetic>(c: u16) -> Poly<R> {
     let mut coefficients = vec![0; R::N];
     coefficients[0] = c;
     Poly::from_coefficients(&coefficients).unwrap()
 }
 
 /// Checks the division by the norm. A conjugate with the norm `norm` is `norm` times the inverse.
-fn check_norm<R: Ring>(elements: &[Poly<R>], norm: u16) {
+fn check_norm<R: Arithmetic>(elements: &[Poly<R>], norm: u16) {
     let inverse = |a| Option::from(invert(a)).unwrap_or_else(Poly::<R>::zero);
     let conjugates = elements.iter().map(|a| mul::mul(&inverse(a), &constant(norm)));
     let pairs: Vec<_> = conjugates.zip(elements).flat_map(|(c, a)| [c, a.clone()]).collect();
@@ -108,7 +108,7 @@ fn check_norm<R: Ring>(elements: &[Poly<R>], norm: u16) {
     }
 }
 
-fn check_extremes<R: Ring>() {
+fn check_extremes<R: Arithmetic>() {
     let largest = R::Q as u16 - 1;
     let all = |c| Poly::<R>::from_coefficients(&vec![c; R::N]).unwrap();
     let elements = [0, 1, largest / 2, largest / 2 + 1, largest].map(all);
@@ -123,7 +123,7 @@ fn check_extremes<R: Ring>() {
     }
 }
 
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     let secrets = [0, R::Q as u16 - 1].map(|c| [constant::<R>(c), constant(c / 2)]);
     let matrix = vec![1; R::N * R::N];
     let of_map = |elements: [Poly<R>; 2]| {

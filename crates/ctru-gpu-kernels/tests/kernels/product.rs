@@ -6,7 +6,7 @@ use ctru_gpu_kernels::kernels::{coin_words, row};
 use ctru_gpu_kernels::table::POLYPHASE_COINS;
 use ctru_math::mul;
 use ctru_math::sample::sample;
-use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -16,13 +16,13 @@ use crate::traces::assert_same_trace;
 use crate::vectors::array;
 
 /// Returns rows of coefficients with nonsense after the last coefficient.
-fn rows<R: Ring>(polynomials: &[Vec<i64>]) -> Vec<u16> {
+fn rows<R: Arithmetic>(polynomials: &[Vec<i64>]) -> Vec<u16> {
     let padding = vec![0xabcd; row::<R>() as usize - R::N];
     polynomials.iter().flat_map(|p| p.iter().map(|&c| c as u16).chain(padding.clone())).collect()
 }
 
 /// Checks products by polynomials that are sampled from random coins.
-fn check_random_coins<R: Ring>(large: &[Vec<i64>], seed: u64) {
+fn check_random_coins<R: Arithmetic>(large: &[Vec<i64>], seed: u64) {
     // Knuth's MMIX generator; its upper bits are the random ones.
     let mut state = seed;
     let mut random = || {
@@ -37,7 +37,7 @@ fn check_random_coins<R: Ring>(large: &[Vec<i64>], seed: u64) {
 }
 
 /// Checks products by polynomials that are sampled from these coins.
-fn check_coins<R: Ring>(large: &[Vec<i64>], coins: Vec<u64>) {
+fn check_coins<R: Arithmetic>(large: &[Vec<i64>], coins: Vec<u64>) {
     let words = coin_words::<R>() as usize;
     let arrays = [Buffer::new(&rows::<R>(large)), Buffer::new(&coins)];
     let product = Buffer::new(&vec![0u16; large.len() * row::<R>() as usize]);
@@ -55,7 +55,7 @@ fn check_coins<R: Ring>(large: &[Vec<i64>], coins: Vec<u64>) {
     }
 }
 
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     let operands = [0, 1].map(|secret: u64| {
         vec![
             Buffer::new(&vec![(secret * 0x0abc) as u16; row::<R>() as usize]),

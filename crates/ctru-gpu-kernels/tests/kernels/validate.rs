@@ -10,7 +10,7 @@ use ctru_gpu_kernels::kernels::keys::validate::{
 use ctru_gpu_kernels::table::*;
 use ctru_math::codec::bits::Packed13Error;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
-use ctru_math::{Poly, R653, R761, R1277, Ring, sample};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, sample};
 use proptest::prelude::*;
 
 use crate::device;
@@ -20,7 +20,7 @@ use crate::traces::assert_same_trace;
 use crate::vectors::array;
 
 /// The kernels for one encoding of public keys, and the encoding on the CPU.
-struct Keys<R: Ring> {
+struct Keys<R: Arithmetic> {
     check: &'static RingKernels,
     decode: &'static RingKernels,
     check_secret: &'static RingKernels,
@@ -30,7 +30,7 @@ struct Keys<R: Ring> {
     fault: fn(&[u8]) -> u64,
 }
 
-fn encodings<R: Ring>() -> [Keys<R>; 2] {
+fn encodings<R: Arithmetic>() -> [Keys<R>; 2] {
     [
         Keys {
             check: &VALIDATE_PUBLIC_KEY_MIXED_RADIX,
@@ -53,18 +53,18 @@ fn encodings<R: Ring>() -> [Keys<R>; 2] {
     ]
 }
 
-fn zero_fault<R: Ring>(h: &Poly<R>) -> u64 {
+fn zero_fault<R: Arithmetic>(h: &Poly<R>) -> u64 {
     if h.coefficients().iter().all(|&c| c == 0) { ZERO } else { 0 }
 }
 
-fn mixed_radix_fault<R: Ring>(key: &[u8]) -> u64 {
+fn mixed_radix_fault<R: Arithmetic>(key: &[u8]) -> u64 {
     let key = array(key);
     let reduced = mixed_radix::decode_canonical::<R>(&key).map_or(NOT_CANONICAL, |_| 0);
     reduced | zero_fault(&mixed_radix::decode::<R>(&key))
 }
 
 /// Finds the first fault with the decoder, clears it, and continues.
-fn packed13_fault<R: Ring>(key: &[u8]) -> u64 {
+fn packed13_fault<R: Arithmetic>(key: &[u8]) -> u64 {
     match bits::unpack13::<R>(&array(key)) {
         Ok(h) => zero_fault(&h),
         Err(Packed13Error::Padding) => {
@@ -92,7 +92,7 @@ fn set_bits(bytes: &mut [u8], first: usize, count: usize, number: u32) {
 }
 
 /// Returns arrays for `count` decoded public keys, and for the parts of decoded secret keys.
-fn decoded<R: Ring>(count: usize) -> [Vec<Buffer>; 2] {
+fn decoded<R: Arithmetic>(count: usize) -> [Vec<Buffer>; 2] {
     let row = R::N.next_multiple_of(8);
     let f = Buffer::new(&vec![0u8; count * row]);
     let public = || {
@@ -105,7 +105,7 @@ fn decoded<R: Ring>(count: usize) -> [Vec<Buffer>; 2] {
 
 /// Runs a check on rows, and compares the words with the expected ones, and what the check decodes
 /// with what `decode` does. Both write to arrays as `to` returns them.
-fn check_rows<R: Ring>(
+fn check_rows<R: Arithmetic>(
     (check, decode): (&RingKernels, &RingKernels),
     to: fn(usize) -> Vec<Buffer>,
     rows: &[Vec<u8>],
@@ -126,7 +126,7 @@ fn check_rows<R: Ring>(
 }
 
 /// Returns the rows of public keys that tests check besides random ones.
-fn extreme_keys<R: Ring>(valid: &[u8]) -> Vec<Vec<u8>> {
+fn extreme_keys<R: Arithmetic>(valid: &[u8]) -> Vec<Vec<u8>> {
     let len = valid.len();
     let mut rows = vec![vec![0; len], vec![0xff; len], valid.to_vec()];
     for bit in [0, 7, 8 * len / 2, 8 * len - 8, 8 * len - 5, 8 * len - 1] {
@@ -154,7 +154,7 @@ fn extreme_keys<R: Ring>(valid: &[u8]) -> Vec<Vec<u8>> {
     rows
 }
 
-fn check_public<R: Ring>(h: &Poly<R>, random: &[u8]) {
+fn check_public<R: Arithmetic>(h: &Poly<R>, random: &[u8]) {
     for Keys { check, decode, encode, fault, .. } in encodings::<R>() {
         let valid = encode(h);
         let mut rows = extreme_keys::<R>(&valid);
@@ -166,7 +166,7 @@ fn check_public<R: Ring>(h: &Poly<R>, random: &[u8]) {
 }
 
 /// Puts every nibble into the first, the second, a middle and the last byte of `f`.
-fn check_secret<R: Ring>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
+fn check_secret<R: Arithmetic>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
     let f = secret_poly::pack(&sample::sample_secret::<R>(&array(coins)));
     let zeros = vec![0; R::SECRET_POLY_BYTES];
     let mut polynomials = vec![f.as_ref().to_vec(), vec![0xff; R::SECRET_POLY_BYTES], zeros];
@@ -201,7 +201,7 @@ fn check_secret<R: Ring>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
 
 /// Compares the accesses for keys with those for bytes with every fault, for a block with one key
 /// and for a block with two.
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     for Keys { check, check_secret, copy, encode, .. } in encodings::<R>() {
         let public = encode(&Poly::one());
         let f = secret_poly::pack(&sample::sample_secret::<R>(&array(&vec![1; R::COIN_BYTES])));

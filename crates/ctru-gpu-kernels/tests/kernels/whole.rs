@@ -8,7 +8,7 @@ use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::compress::compress_with_message;
-use ctru_math::{Poly, R653, R761, R1277, Ring, e8, mul, sample};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, e8, mul, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ use crate::vectors::{Intermediate, array};
 type Key<R> = (Vec<u8>, Poly<R>, Vec<u8>);
 
 /// The kernels for one encoding of public keys, and the encoding on the CPU.
-struct Encoding<R: Ring> {
+struct Encoding<R: Arithmetic> {
     encapsulate: &'static RingKernels,
     encapsulate_seeds: &'static RingKernels,
     decapsulate: &'static RingKernels,
@@ -31,7 +31,7 @@ struct Encoding<R: Ring> {
     encode: fn(&Poly<R>) -> Vec<u8>,
 }
 
-fn encodings<R: Ring>() -> [Encoding<R>; 2] {
+fn encodings<R: Arithmetic>() -> [Encoding<R>; 2] {
     [
         Encoding {
             encapsulate: &ENCAPSULATE_MIXED_RADIX,
@@ -57,7 +57,11 @@ fn memory<T: From<u8> + ctru_gpu_kernels::simt::Word>(count: usize, row: u32) ->
 
 /// Returns the arrays of a kernel that does `count` encapsulations: `input`, from which it takes or
 /// expands the seeds, the encoded keys, memory, shared secrets and ciphertexts.
-fn arrays_of_encapsulation<R: Ring>(input: Buffer, keys: &[Vec<u8>], count: usize) -> [Buffer; 9] {
+fn arrays_of_encapsulation<R: Arithmetic>(
+    input: Buffer,
+    keys: &[Vec<u8>],
+    count: usize,
+) -> [Buffer; 9] {
     [
         input,
         strings(keys),
@@ -72,7 +76,7 @@ fn arrays_of_encapsulation<R: Ring>(input: Buffer, keys: &[Vec<u8>], count: usiz
 }
 
 /// Returns the shared secret and the ciphertext for a message.
-fn encrypted<R: Ring>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u8>) {
+fn encrypted<R: Arithmetic>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (secret, seed) = sha3_512(&[id, message]);
     let r = sample::sample::<R>(&array(&shake256(&seed, R::COIN_BYTES)));
     let ciphertext = compress_with_message(&mul::mul_small(h, &r), &array(message));
@@ -81,7 +85,7 @@ fn encrypted<R: Ring>(h: &Poly<R>, id: &[u8], message: &[u8]) -> (Vec<u8>, Vec<u
 
 /// Checks encapsulations with the seeds that the kernel expands from `operations`, which has as
 /// many keys as `h`, and with the same seeds as an input.
-fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
+fn check_encapsulation<R: Arithmetic>(h: &[Poly<R>], operations: &Operations) {
     let count = operations.count();
     for Encoding { encapsulate, encapsulate_seeds, encode, .. } in encodings::<R>() {
         let keys: Rows = h.iter().map(encode).collect();
@@ -114,7 +118,7 @@ fn check_encapsulation<R: Ring>(h: &[Poly<R>], operations: &Operations) {
 
 /// Checks decapsulations of `ciphertexts` with one key, or with a key each. Returns how many
 /// ciphertexts were accepted.
-fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
+fn check_decapsulation<R: Arithmetic>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
     let count = ciphertexts.len();
     let mut accepted = 0;
     for Encoding { decapsulate, recover, encode, .. } in encodings::<R>() {
@@ -168,7 +172,7 @@ fn check_decapsulation<R: Ring>(keys: &[Key<R>], ciphertexts: &Rows) -> usize {
 }
 
 /// Decapsulates the ciphertexts of the test vectors, as they are and with a flipped bit.
-fn check_vectors<R: Ring>() {
+fn check_vectors<R: Arithmetic>() {
     let vector = Intermediate::load(R::N);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
     let key = (vector.coins_f.clone(), h, vector.z.clone());
@@ -185,7 +189,7 @@ fn check_vectors<R: Ring>() {
 
 /// Checks that encapsulations with one key touch the same addresses for different seeds, which the
 /// kernels take or expand.
-fn check_traces_of_encapsulations<R: Ring>() {
+fn check_traces_of_encapsulations<R: Arithmetic>() {
     let h = Poly::<R>::from_coefficients(&Intermediate::load(R::N).h).unwrap();
     for Encoding { encapsulate, encapsulate_seeds, encode, .. } in encodings::<R>() {
         let keys = [encode(&h)];
@@ -199,7 +203,7 @@ fn check_traces_of_encapsulations<R: Ring>() {
 
 /// Checks that decapsulations touch the same addresses for different secret keys, one of which
 /// rejects the ciphertext.
-fn check_traces_of_decapsulations<R: Ring>() {
+fn check_traces_of_decapsulations<R: Arithmetic>() {
     let vector = Intermediate::load(R::N);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
     let ciphertext = &vector.encapsulations()[0].ct;
@@ -235,7 +239,7 @@ fn check_traces_of_decapsulations<R: Ring>() {
     }
 }
 
-fn key<R: Ring>() -> impl Strategy<Value = Key<R>> {
+fn key<R: Arithmetic>() -> impl Strategy<Value = Key<R>> {
     (bytes(R::COIN_BYTES), poly::<R>(), bytes(SEED_BYTES))
 }
 

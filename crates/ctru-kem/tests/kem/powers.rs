@@ -5,10 +5,10 @@ use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, HostMemory, Queue};
 use ctru_kem::engine::device::powers::{Chain, Maps, Powers, padded};
 use ctru_math::invert::invert;
-use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277};
 
 /// Returns elements that look random, and zero.
-fn elements<R: Ring>(count: usize) -> Vec<Poly<R>> {
+fn elements<R: Arithmetic>(count: usize) -> Vec<Poly<R>> {
     let element = |k: usize| {
         let c = |i: usize| (k * (i + k).pow(3) % R::Q as usize) as u16;
         Poly::from_coefficients(&(0..R::N).map(c).collect::<Vec<_>>()).unwrap()
@@ -17,7 +17,7 @@ fn elements<R: Ring>(count: usize) -> Vec<Poly<R>> {
 }
 
 /// Inverts `count` elements, of which the first one is zero.
-fn check<R: Ring>(count: usize) {
+fn check<R: Arithmetic>(count: usize) {
     let (chain, row) = (Chain::of::<R>(), row::<R>() as usize);
     let queue = EmulatedDevice::new().queue().unwrap();
     let maps = Maps::new(&queue, chain).unwrap();

@@ -9,6 +9,7 @@ use core::fmt;
 use crate::array::Array;
 #[cfg(target_arch = "x86_64")]
 use crate::codec::avx512;
+use crate::compiled::compiled;
 use crate::kernel::bits::{PUBLIC_KEY_WIDTH, pack, unpack};
 use crate::poly::{Poly, RoundedPoly};
 use crate::ring::Ring;
@@ -79,30 +80,49 @@ impl<const WIDTH: u32> WithSimd for Unpack<'_, WIDTH> {
     }
 }
 
-/// Packs the polynomial of a public key at 13 bits per coefficient.
-#[must_use]
-pub fn pack13<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
-    R::pack13(poly)
+compiled! {
+    Ring:
+
+    /// Packs the polynomial of a public key at 13 bits per coefficient.
+    #[must_use]
+    pub fn pack13(poly: &Poly<R>) -> <R as Ring>::Packed13Bytes {
+        pack_poly(poly)
+    }
+
+    /// Unpacks an output of [`pack13`], and rejects every other string.
+    ///
+    /// # Errors
+    /// Returns [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set.
+    /// Public keys are not secret: the time may depend on the place of the error.
+    pub fn unpack13(bytes: &<R as Ring>::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
+        unpack_poly(bytes)
+    }
+
+    /// Packs the polynomial of a ciphertext at `Q2_BITS` bits per coefficient. Padding bits are 0.
+    #[must_use]
+    pub fn pack_rounded(poly: &RoundedPoly<R>) -> <R as Ring>::CiphertextBytes {
+        pack_ciphertext(poly)
+    }
+
+    /// Unpacks the polynomial of a ciphertext. Every string is valid.
+    ///
+    /// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with
+    /// those of a ciphertext that it packs itself.
+    #[must_use]
+    pub fn unpack_rounded(bytes: &<R as Ring>::CiphertextBytes) -> RoundedPoly<R> {
+        unpack_ciphertext(bytes)
+    }
 }
 
 /// Does the work of [`pack13`].
-pub(crate) fn pack_poly<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
+fn pack_poly<R: Ring>(poly: &Poly<R>) -> R::Packed13Bytes {
     let mut bytes = R::Packed13Bytes::zeroed();
     dispatch(Pack::<PUBLIC_KEY_WIDTH> { values: poly.coefficients(), bytes: bytes.as_mut() });
     bytes
 }
 
-/// Unpacks an output of [`pack13`], and rejects every other string.
-///
-/// # Errors
-/// Returns [`Packed13Error`] if a coefficient is `q` or more, or else if a padding bit is set.
-/// Public keys are not secret: the time may depend on the place of the error.
-pub fn unpack13<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
-    R::unpack13(bytes)
-}
-
 /// Does the work of [`unpack13`].
-pub(crate) fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
+fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, Packed13Error> {
     let mut coeffs = R::Coeffs::<u16>::zeroed();
     dispatch(Unpack::<PUBLIC_KEY_WIDTH> { bytes: bytes.as_ref(), values: coeffs.as_mut() });
 
@@ -121,14 +141,8 @@ pub(crate) fn unpack_poly<R: Ring>(bytes: &R::Packed13Bytes) -> Result<Poly<R>, 
     Ok(Poly::from_array(coeffs))
 }
 
-/// Packs the polynomial of a ciphertext at `Q2_BITS` bits per coefficient. Padding bits are 0.
-#[must_use]
-pub fn pack_rounded<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
-    R::pack_rounded(poly)
-}
-
 /// Does the work of [`pack_rounded`].
-pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
+fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBytes {
     let mut bytes = R::CiphertextBytes::zeroed();
     let (values, packed) = (poly.coefficients(), bytes.as_mut());
     match R::Q2_BITS {
@@ -139,17 +153,8 @@ pub(crate) fn pack_ciphertext<R: Ring>(poly: &RoundedPoly<R>) -> R::CiphertextBy
     bytes
 }
 
-/// Unpacks the polynomial of a ciphertext. Every string is valid.
-///
-/// Padding bits do not matter here: decapsulation compares all bytes of the ciphertext with those
-/// of a ciphertext that it packs itself.
-#[must_use]
-pub fn unpack_rounded<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
-    R::unpack_rounded(bytes)
-}
-
 /// Does the work of [`unpack_rounded`].
-pub(crate) fn unpack_ciphertext<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
+fn unpack_ciphertext<R: Ring>(bytes: &R::CiphertextBytes) -> RoundedPoly<R> {
     let mut poly = RoundedPoly::zero();
     let (bytes, values) = (bytes.as_ref(), poly.coefficients_mut());
     match R::Q2_BITS {

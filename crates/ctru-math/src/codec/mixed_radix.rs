@@ -6,7 +6,7 @@
 use core::fmt;
 
 use crate::array::Array;
-use crate::kernel::mixed_radix::Plan;
+use crate::compiled::compiled;
 use crate::poly::Poly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
@@ -23,15 +23,19 @@ impl fmt::Display for NonCanonical {
 
 impl core::error::Error for NonCanonical {}
 
-/// Encodes the polynomial of a public key.
-#[must_use]
-pub fn encode<R: Ring>(poly: &Poly<R>) -> R::MixedRadixBytes {
-    R::mixed_radix_encode(poly)
-}
+compiled! {
+    Ring:
 
-/// Does the work of [`encode`].
-pub(crate) fn encode_poly<R: Ring>(poly: &Poly<R>) -> R::MixedRadixBytes {
-    dispatch(Encode(poly))
+    /// Encodes the polynomial of a public key.
+    #[must_use]
+    pub fn encode(poly: &Poly<R>) -> <R as Ring>::MixedRadixBytes {
+        dispatch(Encode(poly))
+    }
+
+    /// Decodes to `poly`, and returns whether its encoding is the same string.
+    fn decode_to(bytes: &<R as Ring>::MixedRadixBytes, poly: &mut Poly<R>) -> bool {
+        dispatch(Decode { bytes, poly })
+    }
 }
 
 struct Encode<'a, R: Ring>(&'a Poly<R>);
@@ -45,7 +49,7 @@ impl<R: Ring> WithSimd for Encode<'_, R> {
         values.as_mut().copy_from_slice(self.0.coefficients());
         let mut scratch = R::Coeffs::zeroed();
         let mut bytes = R::MixedRadixBytes::zeroed();
-        const { Plan::of::<R>() }.encode(values.as_mut(), scratch.as_mut(), bytes.as_mut());
+        const { R::MIXED_RADIX }.encode(values.as_mut(), scratch.as_mut(), bytes.as_mut());
         bytes
     }
 }
@@ -53,9 +57,9 @@ impl<R: Ring> WithSimd for Encode<'_, R> {
 /// Decodes any string to a polynomial. Several strings decode to the same polynomial: see
 /// [`decode_canonical`].
 #[must_use]
-pub fn decode<R: Ring>(bytes: &R::MixedRadixBytes) -> Poly<R> {
+pub fn decode<R: Compiled<R>>(bytes: &R::MixedRadixBytes) -> Poly<R> {
     let mut poly = Poly::zero();
-    R::mixed_radix_decode(bytes, &mut poly);
+    decode_to(bytes, &mut poly);
     poly
 }
 
@@ -63,14 +67,11 @@ pub fn decode<R: Ring>(bytes: &R::MixedRadixBytes) -> Poly<R> {
 ///
 /// # Errors
 /// Returns [`NonCanonical`] if the encoding of the decoded polynomial is another string.
-pub fn decode_canonical<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<Poly<R>, NonCanonical> {
+pub fn decode_canonical<R: Compiled<R>>(
+    bytes: &R::MixedRadixBytes,
+) -> Result<Poly<R>, NonCanonical> {
     let mut poly = Poly::zero();
-    if R::mixed_radix_decode(bytes, &mut poly) { Ok(poly) } else { Err(NonCanonical) }
-}
-
-/// Decodes to `poly`, and returns whether its encoding is the same string.
-pub(crate) fn decode_poly<R: Ring>(bytes: &R::MixedRadixBytes, poly: &mut Poly<R>) -> bool {
-    dispatch(Decode { bytes, poly })
+    if decode_to(bytes, &mut poly) { Ok(poly) } else { Err(NonCanonical) }
 }
 
 struct Decode<'a, R: Ring> {
@@ -84,7 +85,7 @@ impl<R: Ring> WithSimd for Decode<'_, R> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> bool {
         let mut scratch = R::Coeffs::zeroed();
-        const { Plan::of::<R>() }.decode(
+        const { R::MIXED_RADIX }.decode(
             self.bytes.as_ref(),
             self.poly.coefficients_mut(),
             scratch.as_mut(),

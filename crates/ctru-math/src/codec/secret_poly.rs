@@ -8,6 +8,7 @@
 use core::fmt;
 
 use crate::array::Array;
+use crate::compiled::compiled;
 use crate::kernel::secret_poly::{coefficient, nibble};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
@@ -26,15 +27,26 @@ impl fmt::Display for InvalidSecretPoly {
 
 impl core::error::Error for InvalidSecretPoly {}
 
-/// Packs the secret polynomial `f`.
-#[must_use]
-pub fn pack<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
-    R::pack_secret(f)
-}
+compiled! {
+    Ring:
 
-/// Does the work of [`pack`].
-pub(crate) fn pack_nibbles<R: Ring>(f: &SmallPoly<R>) -> R::SecretPolyBytes {
-    dispatch(Pack(f))
+    /// Packs the secret polynomial `f`.
+    #[must_use]
+    pub fn pack(f: &SmallPoly<R>) -> <R as Ring>::SecretPolyBytes {
+        dispatch(Pack(f))
+    }
+
+    /// Unpacks an output of [`pack`], and rejects every other string.
+    ///
+    /// # Errors
+    /// Returns [`InvalidSecretPoly`] if a nibble encodes a coefficient that no `f = 2 f' + 1` with
+    /// `|f'_i| <= eta` has at this position, or if the high nibble of the last byte is not 0. The
+    /// time depends only on whether the function returns an error.
+    pub fn unpack(
+        bytes: &<R as Ring>::SecretPolyBytes,
+    ) -> Result<SmallPoly<R>, InvalidSecretPoly> {
+        unpack_nibbles(bytes)
+    }
 }
 
 struct Pack<'a, R: Ring>(&'a SmallPoly<R>);
@@ -55,20 +67,8 @@ impl<R: Ring> WithSimd for Pack<'_, R> {
     }
 }
 
-/// Unpacks an output of [`pack`], and rejects every other string.
-///
-/// # Errors
-/// Returns [`InvalidSecretPoly`] if a nibble encodes a coefficient that no `f = 2 f' + 1` with
-/// `|f'_i| <= eta` has at this position, or if the high nibble of the last byte is not 0. The time
-/// depends only on whether the function returns an error.
-pub fn unpack<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
-    R::unpack_secret(bytes)
-}
-
 /// Does the work of [`unpack`].
-pub(crate) fn unpack_nibbles<R: Ring>(
-    bytes: &R::SecretPolyBytes,
-) -> Result<SmallPoly<R>, InvalidSecretPoly> {
+fn unpack_nibbles<R: Ring>(bytes: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidSecretPoly> {
     let bound = SmallPoly::<R>::BOUND as u8;
     let largest = 4 * R::ETA as u8 + 1;
     // The result is not 0 exactly for nibbles (0..=15) that are even or above `largest`.

@@ -19,14 +19,14 @@ use core::fmt;
 
 use subtle::Choice;
 
-use super::is_nonzero;
-use crate::mul::rns_ntt::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
+use super::{Compiled, inverse_or_zero, is_nonzero};
+use crate::mul::rns_ntt::{Multiply, NttForm, NttPoly2, NttPoly3, RnsRing, Take, Transform};
 use crate::poly::{Poly, SmallPoly};
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
 /// Working memory of a batch of inversions: one value per element, wiped when dropped.
-pub struct BatchNode<R: Ring> {
+pub struct BatchNode<R: RnsRing> {
     /// The NTT form of element `i` of the batch, in value `i`.
     element: NttPoly2<R>,
     /// The NTT form of the product at inner node `i` of the tree, in value `i`.
@@ -35,7 +35,7 @@ pub struct BatchNode<R: Ring> {
     inverse: Poly<R>,
 }
 
-impl<R: Ring> BatchNode<R> {
+impl<R: RnsRing> BatchNode<R> {
     /// Returns a value that is all zeros.
     #[must_use]
     pub fn new() -> Self {
@@ -43,19 +43,19 @@ impl<R: Ring> BatchNode<R> {
     }
 }
 
-impl<R: Ring> Default for BatchNode<R> {
+impl<R: RnsRing> Default for BatchNode<R> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<R: Ring> fmt::Debug for BatchNode<R> {
+impl<R: RnsRing> fmt::Debug for BatchNode<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BatchNode<{:?}>(..)", R::default())
     }
 }
 
-/// The error of [`invert_batch`] for a slice that is shorter than the batch.
+/// The error of [`invert_batch`](super::invert_batch) for a slice that is shorter than the batch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct BatchTooShort {
     /// Elements of the batch.
@@ -76,24 +76,8 @@ impl fmt::Display for BatchTooShort {
 
 impl core::error::Error for BatchTooShort {}
 
-/// Writes the inverses of the elements to the start of `inverses`. For an element that is zero, it
-/// writes zero.
-///
-/// `inverses` and `nodes` need at least one value per element, with any content. The time does not
-/// depend on the elements, nor on which of them are zero.
-///
-/// # Errors
-/// Returns [`BatchTooShort`] if a slice is shorter than `elements`. Then nothing changes.
-pub fn invert_batch<R: Ring>(
-    elements: &[&SmallPoly<R>],
-    inverses: &mut [Poly<R>],
-    nodes: &mut [BatchNode<R>],
-) -> Result<(), BatchTooShort> {
-    R::invert_batch(elements, inverses, nodes)
-}
-
-/// Does the work of [`invert_batch`].
-pub(crate) fn invert_all<R: Ring>(
+/// Does the work of [`invert_batch`](super::invert_batch).
+pub(super) fn invert_all<R: Compiled<R>>(
     elements: &[&SmallPoly<R>],
     inverses: &mut [Poly<R>],
     nodes: &mut [BatchNode<R>],
@@ -105,7 +89,7 @@ pub(crate) fn invert_all<R: Ring>(
         }
     }
     if let [single] = elements {
-        inverses[0] = R::inverse_or_zero(&Poly::from(*single));
+        inverses[0] = inverse_or_zero(&Poly::from(*single));
     } else if count > 0 {
         dispatch(InvertTree { elements, inverses, nodes });
     }
@@ -114,13 +98,13 @@ pub(crate) fn invert_all<R: Ring>(
 
 /// The work of a batch of at least two elements. The nodes `1..elements.len()` of the tree are
 /// inner nodes. Node `elements.len() + i` is the leaf of element `i`.
-struct InvertTree<'a, R: Ring> {
+struct InvertTree<'a, R: RnsRing> {
     elements: &'a [&'a SmallPoly<R>],
     inverses: &'a mut [Poly<R>],
     nodes: &'a mut [BatchNode<R>],
 }
 
-impl<R: Ring> WithSimd for InvertTree<'_, R> {
+impl<R: Compiled<R>> WithSimd for InvertTree<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -137,7 +121,7 @@ impl<R: Ring> WithSimd for InvertTree<'_, R> {
                 Factor::of_node(nodes, count, 2 * node + 1),
             );
             if node == 1 {
-                nodes[1].inverse = R::inverse_or_zero(&product);
+                nodes[1].inverse = inverse_or_zero(&product);
             } else {
                 simd.vectorize(Transform(&mut nodes[node].product, &product));
             }
@@ -169,12 +153,12 @@ impl<R: Ring> WithSimd for InvertTree<'_, R> {
 /// primes are enough if one of the two polynomials is small, so `Small` is either a small
 /// polynomial or a polynomial that is multiplied by small ones only.
 #[derive(Copy, Clone)]
-enum Factor<'a, R: Ring> {
+enum Factor<'a, R: RnsRing> {
     Small(&'a NttPoly2<R>),
     General(&'a NttPoly3<R>),
 }
 
-impl<'a, R: Ring> Factor<'a, R> {
+impl<'a, R: RnsRing> Factor<'a, R> {
     fn of_node(nodes: &'a [BatchNode<R>], count: usize, node: usize) -> Self {
         match node.checked_sub(count) {
             None => Self::General(&nodes[node].product),
@@ -184,12 +168,12 @@ impl<'a, R: Ring> Factor<'a, R> {
 }
 
 /// Working memory for the products of a tree.
-struct Multiplier<S, R: Ring> {
+struct Multiplier<S, R: RnsRing> {
     simd: S,
     products: [NttPoly3<R>; 2],
 }
 
-impl<S: Simd, R: Ring> Multiplier<S, R> {
+impl<S: Simd, R: RnsRing> Multiplier<S, R> {
     fn multiply(&mut self, a: Factor<'_, R>, b: Factor<'_, R>) -> Poly<R> {
         let (simd, [product, scratch]) = (self.simd, &mut self.products);
         match (a, b) {

@@ -26,17 +26,14 @@ use crate::kernel::modular::centre;
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::ring::Ring;
-use crate::simd::{Modulus, Simd, Vector, WithSimd, dispatch};
+use crate::simd::{Modulus, Simd, Vector, WithSimd};
 use crate::wipe::Scratch;
 
-/// Returns the inverse of `a`, or zero if `a` is zero: then no step swaps, and `v` stays zero.
-pub(crate) fn inverse_or_zero<R: Ring>(a: &Poly<R>) -> Poly<R> {
-    dispatch(Inverse(a))
-}
+/// The work of [`inverse_or_zero`](super::inverse_or_zero). If `a` is zero, no step swaps, and `v`
+/// stays zero.
+pub(super) struct Inverse<'a, R: RnsRing>(pub(super) &'a Poly<R>);
 
-struct Inverse<'a, R: Ring>(&'a Poly<R>);
-
-impl<R: Ring> WithSimd for Inverse<'_, R> {
+impl<R: RnsRing> WithSimd for Inverse<'_, R> {
     type Output = Poly<R>;
 
     #[inline(always)]
@@ -53,7 +50,7 @@ type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 const PAD: usize = 32;
 
 #[inline(always)]
-fn inverse<S: Simd, R: Ring>(simd: S, a: &Poly<R>) -> Poly<R> {
+fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>) -> Poly<R> {
     let n = R::N;
     let () = Lazy::<R>::BOUND;
     let (mut f, mut g, mut v, mut r) =

@@ -17,6 +17,8 @@
 //! Source: T. Itoh, S. Tsujii, "A fast algorithm for computing multiplicative inverses in GF(2^m)
 //! using normal bases", Information and Computation 78, 1988.
 
+use core::marker::PhantomData;
+
 use super::modular;
 use crate::array::Array;
 use crate::mul;
@@ -39,67 +41,23 @@ pub struct Step {
 /// The largest number of elements of a chain.
 const MOST_ELEMENTS: usize = 14;
 
-static STEPS_653: [Step; 11] = chain(
-    652,
-    [
-        [1, 1],
-        [2, 2],
-        [4, 4],
-        [8, 8],
-        [16, 16],
-        [32, 32],
-        [64, 64],
-        [128, 4],
-        [128, 132],
-        [260, 260],
-        [520, 132],
-    ],
-);
-static STEPS_761: [Step; 12] = chain(
-    760,
-    [
-        [1, 1],
-        [2, 2],
-        [4, 4],
-        [8, 8],
-        [16, 16],
-        [32, 32],
-        [64, 8],
-        [64, 72],
-        [136, 72],
-        [136, 208],
-        [344, 208],
-        [552, 208],
-    ],
-);
-static STEPS_1277: [Step; 13] = chain(
-    1276,
-    [
-        [1, 1],
-        [2, 2],
-        [4, 4],
-        [8, 8],
-        [16, 16],
-        [32, 32],
-        [64, 32],
-        [96, 4],
-        [96, 100],
-        [196, 196],
-        [392, 392],
-        [784, 392],
-        [1176, 100],
-    ],
-);
+/// The addition chain of a ring.
+struct Chain<R>(PhantomData<R>);
+
+impl<R: Ring> Chain<R> {
+    const ALL: [Step; MOST_ELEMENTS] = chain(R::N - 1, R::INVERSION_CHAIN);
+    const STEPS: &'static [Step] = Self::ALL.split_at(R::INVERSION_CHAIN.len()).0;
+}
 
 /// Returns the steps of the chain from `b_1` to `b_last` whose step `k` computes `b_(i+j)` for
-/// `sums[k] = [i, j]`.
-const fn chain<const STEPS: usize>(last: usize, sums: [[usize; 2]; STEPS]) -> [Step; STEPS] {
+/// `sums[k] = [i, j]`. Only the first `sums.len()` elements of the result are steps.
+const fn chain(last: usize, sums: &[[usize; 2]]) -> [Step; MOST_ELEMENTS] {
     let mut lengths = [1; MOST_ELEMENTS];
     let mut powers = [1; MOST_ELEMENTS];
     let mut maps = 1;
-    let mut steps = [Step { mapped: 0, factor: 0, map: 0 }; STEPS];
+    let mut steps = [Step { mapped: 0, factor: 0, map: 0 }; MOST_ELEMENTS];
     let mut k = 0;
-    while k < STEPS {
+    while k < sums.len() {
         let [i, j] = sums[k];
         let (mapped, factor) = (position(&lengths, k + 1, i), position(&lengths, k + 1, j));
         assert!(mapped <= k && factor <= k, "the chain has not computed this element");
@@ -112,7 +70,7 @@ const fn chain<const STEPS: usize>(last: usize, sums: [[usize; 2]; STEPS]) -> [S
         lengths[k + 1] = i + j;
         k += 1;
     }
-    assert!(lengths[STEPS] == last, "the chain ends elsewhere");
+    assert!(lengths[k] == last, "the chain ends elsewhere");
     steps
 }
 
@@ -128,12 +86,7 @@ const fn position(list: &[usize; MOST_ELEMENTS], len: usize, number: usize) -> u
 /// Returns the steps from `a` to `b_(n-1)`, the result of the last step.
 #[must_use]
 pub const fn steps<R: Ring>() -> &'static [Step] {
-    match R::N {
-        653 => &STEPS_653,
-        761 => &STEPS_761,
-        1277 => &STEPS_1277,
-        _ => panic!("there is no chain for this ring"),
-    }
+    Chain::<R>::STEPS
 }
 
 /// Returns the number of different maps in [`steps`].
@@ -157,7 +110,7 @@ pub const fn maps<R: Ring>() -> usize {
 ///
 /// # Panics
 /// If `matrices` has fewer than `n^2` numbers per map.
-pub fn fill<R: Ring>(matrices: &mut [u16]) {
+pub fn fill<R: mul::Compiled<R>>(matrices: &mut [u16]) {
     // Image k is x^(q^i), where element k of the chain is b_i.
     let mut images = [(); MOST_ELEMENTS].map(|()| Poly::<R>::zero());
     images[0] = image_of_x();
@@ -173,7 +126,7 @@ pub fn fill<R: Ring>(matrices: &mut [u16]) {
 }
 
 /// Returns `x^q`.
-fn image_of_x<R: Ring>() -> Poly<R> {
+fn image_of_x<R: mul::Compiled<R>>() -> Poly<R> {
     let x = Poly::from_array(R::Coeffs::from_fn(|i| u16::from(i == 1)));
     (0..R::Q.ilog2()).rev().fold(x.clone(), |power, bit| {
         let square = mul::mul(&power, &power);
@@ -182,7 +135,7 @@ fn image_of_x<R: Ring>() -> Poly<R> {
 }
 
 /// Writes the powers of `image` from 0 to `n - 1`.
-fn fill_columns<R: Ring>(image: &Poly<R>, columns: &mut [u16]) {
+fn fill_columns<R: mul::Compiled<R>>(image: &Poly<R>, columns: &mut [u16]) {
     let mut power = Poly::<R>::one();
     for column in columns.chunks_exact_mut(R::N) {
         column.copy_from_slice(power.coefficients());
@@ -223,7 +176,7 @@ pub fn apply<R: Ring>(columns: &[u16], a: &Poly<R>) -> Poly<R> {
 /// # Panics
 /// If `matrices` has fewer than `n^2` numbers per map.
 #[must_use]
-pub fn invert<R: Ring>(matrices: &[u16], a: &Poly<R>) -> Poly<R> {
+pub fn invert<R: mul::Compiled<R>>(matrices: &[u16], a: &Poly<R>) -> Poly<R> {
     let map =
         |number: usize, a: &Poly<R>| apply(&matrices[number * R::N * R::N..][..R::N * R::N], a);
     let mut elements = [(); MOST_ELEMENTS].map(|()| Poly::<R>::zero());

@@ -7,7 +7,6 @@ pub mod bits;
 pub mod compress;
 pub mod e8;
 pub mod frobenius;
-pub mod mixed_radix;
 pub mod modular;
 pub mod narrow;
 pub mod polyphase;

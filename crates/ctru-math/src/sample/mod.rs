@@ -10,20 +10,27 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use crate::compiled::compiled;
 use crate::kernel::sample::{centred_binomial, spread_sextets};
 use crate::poly::SmallPoly;
 use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd, dispatch};
 
-/// Samples a polynomial with coefficients in `-eta..=eta` from uniform coins.
-#[must_use]
-pub fn sample<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
-    R::sample(coins)
-}
+compiled! {
+    Ring:
 
-/// Does the work of [`sample`].
-pub(crate) fn from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
-    dispatch(Sample(coins))
+    /// Samples a polynomial with coefficients in `-eta..=eta` from uniform coins.
+    #[must_use]
+    pub fn sample(coins: &<R as Ring>::CoinBytes) -> SmallPoly<R> {
+        dispatch(Sample(coins))
+    }
+
+    /// Samples the secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins. The 1 is added
+    /// at `x^0` only.
+    #[must_use]
+    pub fn sample_secret(coins: &<R as Ring>::CoinBytes) -> SmallPoly<R> {
+        dispatch(SampleSecret(coins))
+    }
 }
 
 struct Sample<'a, R: Ring>(&'a R::CoinBytes);
@@ -78,18 +85,6 @@ fn write_coefficients<R: Ring>(coins: &R::CoinBytes, coeffs: &mut [i8]) {
             *coeff = centred_binomial(3, *coeff as u8);
         }
     }
-}
-
-/// Samples the secret `f = 2 f' + 1`, where `f'` is the [`sample`] of the coins. The 1 is added at
-/// `x^0` only.
-#[must_use]
-pub fn sample_secret<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
-    R::sample_secret(coins)
-}
-
-/// Does the work of [`sample_secret`].
-pub(crate) fn secret_from_coins<R: Ring>(coins: &R::CoinBytes) -> SmallPoly<R> {
-    dispatch(SampleSecret(coins))
 }
 
 struct SampleSecret<'a, R: Ring>(&'a R::CoinBytes);

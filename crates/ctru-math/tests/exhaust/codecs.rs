@@ -7,9 +7,9 @@ use ctru_math::codec::bits::{pack_rounded, pack13, unpack_rounded, unpack13};
 use ctru_math::codec::secret_poly;
 use ctru_math::compress::compress_with_message;
 use ctru_math::kernel::compress::compress_to_top;
-use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix, combine, split};
+use ctru_math::mixed_radix::{LIMIT, Radix, combine, split};
 use ctru_math::sample::{sample, sample_secret};
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, RoundedPoly, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 
 use ctru_tests::exhaust;
@@ -37,7 +37,7 @@ fn packed(width: u32, values: &[u16]) -> Vec<u8> {
 }
 
 /// Checks rounding of every `sigma` at every place, for codewords of zeros and of ones.
-fn rounding<R: Ring>(extent: Extent) -> u64 {
+fn rounding<R: Arithmetic>(extent: Extent) -> u64 {
     let mut count = 0;
     on_every_backend(|| {
         for sigma in at_every_place(extent, R::N, R::Q) {
@@ -59,7 +59,7 @@ fn rounding<R: Ring>(extent: Extent) -> u64 {
 }
 
 /// Checks the rounding of every number, which a product that is not reduced may be.
-fn unreduced_rounding<R: Ring>(extent: Extent) -> u64 {
+fn unreduced_rounding<R: Arithmetic>(extent: Extent) -> u64 {
     let q = i64::from(R::Q);
     let rounded = |sigma: i64| (2 * i64::from(R::Q2) * sigma + q) / (2 * q) % i64::from(R::Q2);
     let rounded: Vec<u32> = (0..q).map(|sigma| rounded(sigma) as u32).collect();
@@ -73,7 +73,7 @@ fn unreduced_rounding<R: Ring>(extent: Extent) -> u64 {
 }
 
 /// Checks both directions of both packings for every value at every place.
-fn packing<R: Ring>(extent: Extent) -> u64 {
+fn packing<R: Arithmetic>(extent: Extent) -> u64 {
     let mut count = 0;
     on_every_backend(|| {
         for values in at_every_place(extent, R::N, R::Q) {
@@ -95,7 +95,7 @@ fn packing<R: Ring>(extent: Extent) -> u64 {
 }
 
 /// Checks that unpacking refuses every value from `q` on at every place, and every padding bit.
-fn refused_values<R: Ring>(extent: Extent) -> u64 {
+fn refused_values<R: Arithmetic>(extent: Extent) -> u64 {
     let places = if extent == Extent::All { 1 } else { R::N / 3 };
     let values = if extent == Extent::All { 1 } else { 97 };
     let mut count = 0;
@@ -123,7 +123,7 @@ fn refused_values<R: Ring>(extent: Extent) -> u64 {
 }
 
 /// Checks sampling of all coins of a coefficient at every place.
-fn sampling<R: Ring>(_: Extent) -> u64 {
+fn sampling<R: Arithmetic>(_: Extent) -> u64 {
     let mut count = 0;
     on_every_backend(|| {
         for coins in at_every_place(Extent::All, R::N, 1 << (2 * R::ETA)) {
@@ -148,7 +148,7 @@ fn sampling<R: Ring>(_: Extent) -> u64 {
 
 /// Checks, for every nibble at every place of the packed secret polynomial, that unpacking accepts
 /// exactly those that key generation can make, and that packing gives them back.
-fn secret_polynomials<R: Ring>(_: Extent) -> u64 {
+fn secret_polynomials<R: Arithmetic>(_: Extent) -> u64 {
     let bound = SmallPoly::<R>::BOUND as i8;
     let mut count = 0;
     on_every_backend(|| {
@@ -185,7 +185,7 @@ fn secret_polynomials<R: Ring>(_: Extent) -> u64 {
 
 /// Checks every step of the mixed-radix encoding: for each pair of radices of each level, every
 /// combined value that bytes can give.
-fn mixed_radix<R: Ring>(extent: Extent) -> u64 {
+fn mixed_radix<R: Arithmetic>(extent: Extent) -> u64 {
     let mut count = 0;
     let mut check = |even: Radix, odd: u32, bytes: usize| {
         let (mut next, mut moved) = (even.value * odd, 0);
@@ -207,7 +207,7 @@ fn mixed_radix<R: Ring>(extent: Extent) -> u64 {
             count += 1;
         }
     };
-    let plan = Plan::of::<R>();
+    let plan = R::MIXED_RADIX;
     for level in plan.levels() {
         check(level.radix, level.radix.value, level.pair_bytes);
         if level.count % 2 == 0 {

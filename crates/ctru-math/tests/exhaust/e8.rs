@@ -5,7 +5,7 @@ use std::array::from_fn;
 use ctru_math::array::Array;
 use ctru_math::e8::decode;
 use ctru_math::kernel::e8::{BLOCK, decode_block, distance, encode_nibble, nearest};
-use ctru_math::{R653, R761, R1277, Ring, RoundedPoly};
+use ctru_math::{Arithmetic, R653, R761, R1277, RoundedPoly};
 use ctru_tests::backends::on_every_backend;
 
 use ctru_tests::exhaust;
@@ -73,7 +73,7 @@ fn small_distances(extent: Extent) -> u64 {
 }
 
 /// Checks random blocks of a ring on every backend, all backends together `blocks` of them.
-fn random_blocks<R: Ring>(extent: Extent, blocks: usize) -> u64 {
+fn random_blocks<R: Arithmetic>(extent: Extent, blocks: usize) -> u64 {
     let backends = ctru_math::backend::available().count();
     let per_call = R::CODED_COEFFS / BLOCK;
     let calls = extent.count(blocks).div_ceil(backends * per_call);

@@ -1,15 +1,15 @@
 //! Arithmetic modulo `q` on all its inputs.
 
 use ctru_math::kernel::modular::{Modulo, centre};
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, R653, R761, R1277};
 use ctru_tests::exhaust;
 use ctru_tests::exhaust::Extent;
 
-fn remainder<R: Ring>(a: i64) -> i64 {
+fn remainder<R: Arithmetic>(a: i64) -> i64 {
     a.rem_euclid(R::Q.into())
 }
 
-fn check_product<R: Ring>(a: i64, w: i64) {
+fn check_product<R: Arithmetic>(a: i64, w: i64) {
     let product = i64::from(Modulo::<R>::mul(a as i32, w as i32));
     assert!(product.abs() <= Modulo::<R>::BOUND.into(), "{a} * {w} = {product}");
     assert!(remainder::<R>(product) == remainder::<R>(a * w), "{a} * {w} = {product}");
@@ -17,7 +17,7 @@ fn check_product<R: Ring>(a: i64, w: i64) {
 
 /// Checks products of all numbers by the largest factor and by 1 (`normalise`), and the canonical
 /// and centred forms of all products.
-fn by_two_factors<R: Ring>(extent: Extent) -> u64 {
+fn by_two_factors<R: Arithmetic>(extent: Extent) -> u64 {
     let mut count = 0;
     let largest = i64::from(i32::MAX);
     for a in extent.of(-largest..=largest) {
@@ -40,7 +40,7 @@ fn by_two_factors<R: Ring>(extent: Extent) -> u64 {
 }
 
 /// Checks all pairs of a product and a factor.
-fn all_pairs<R: Ring>(extent: Extent) -> u64 {
+fn all_pairs<R: Arithmetic>(extent: Extent) -> u64 {
     let (half, bound) = (i64::from(R::Q / 2), i64::from(Modulo::<R>::BOUND));
     let factors = 2 * half + 1;
     let mut count = 0;

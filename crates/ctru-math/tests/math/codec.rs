@@ -7,8 +7,8 @@ use ctru_math::codec::bits::{Packed13Error, pack_rounded, pack13, unpack_rounded
 use ctru_math::codec::mixed_radix::{NonCanonical, decode, decode_canonical, encode};
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::kernel::bits::{pack, pack_tops, unpack};
-use ctru_math::kernel::mixed_radix::{LIMIT, Plan, Radix};
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::mixed_radix::{LIMIT, Plan, Radix};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
@@ -85,11 +85,11 @@ fn decoded_plainly(bytes: &[u8], radices: &[u32]) -> Vec<u32> {
     values
 }
 
-fn oracle_encode<R: Ring>(poly: &Poly<R>) -> Vec<u8> {
+fn oracle_encode<R: Arithmetic>(poly: &Poly<R>) -> Vec<u8> {
     encoded_plainly(&poly.coefficients().iter().map(|&r| (u32::from(r), R::Q)).collect::<Vec<_>>())
 }
 
-fn vectors<R: Ring>() {
+fn vectors<R: Arithmetic>() {
     let vector = Intermediate::load(R::N);
     let h = Poly::<R>::from_coefficients(&vector.h).unwrap();
 
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-fn packing<R: Ring>() {
+fn packing<R: Arithmetic>() {
     proptest!(|(h in poly::<R>(), c in rounded_poly::<R>())| {
         let bytes = pack13(&h);
         prop_assert_eq!(bytes.as_ref(), packed_bit_by_bit(13, h.coefficients()));
@@ -158,7 +158,7 @@ fn packing<R: Ring>() {
 
 /// Checks that unpacking a public key refuses every bad coefficient and every padding bit, and that
 /// unpacking a ciphertext ignores padding bits.
-fn unpacking_refuses<R: Ring>() {
+fn unpacking_refuses<R: Arithmetic>() {
     let q = R::Q as u16;
     let unpacked = |values: &[u16]| unpack13::<R>(&array(&packed_bit_by_bit(13, values)));
     for index in 0..R::N {
@@ -186,7 +186,7 @@ fn unpacking_refuses<R: Ring>() {
 }
 
 /// Generates secret polynomials `2 f' + 1` with coefficients of `f'` in `-eta..=eta`.
-fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
+fn secret<R: Arithmetic>() -> impl Strategy<Value = SmallPoly<R>> {
     numbers(R::N, -i64::from(R::ETA), R::ETA.into()).prop_map(|f_prime| {
         let mut f: Vec<i8> = f_prime.iter().map(|&c| 2 * c as i8).collect();
         f[0] += 1;
@@ -194,7 +194,7 @@ fn secret<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
     })
 }
 
-fn secret_polys<R: Ring>() {
+fn secret_polys<R: Arithmetic>() {
     let bound = SmallPoly::<R>::BOUND as i8;
     proptest!(|(f in secret::<R>())| {
         let bytes = secret_poly::pack(&f);
@@ -269,8 +269,8 @@ fn mixed_radix_examples() {
 /// radix, the last radix and the number of bytes.
 type Table = [(usize, u32, u32, usize)];
 
-fn plan_of<R: Ring>(table: &Table) {
-    let plan = Plan::of::<R>();
+fn plan_of<R: Arithmetic>(table: &Table) {
+    let plan = R::MIXED_RADIX;
     let levels = plan.levels().iter();
     let mut rows: Vec<_> = levels
         .map(|level| (level.count, level.radix.value, level.last_radix.value, level.bytes()))
@@ -342,7 +342,7 @@ fn division_is_exact(radix: Radix) {
 
 #[test]
 fn division_is_exact_for_the_radices_of_the_rings() {
-    for plan in [Plan::of::<R653>(), Plan::of::<R761>(), Plan::of::<R1277>()] {
+    for plan in [R653::MIXED_RADIX, R761::MIXED_RADIX, R1277::MIXED_RADIX] {
         division_is_exact(plan.root());
         for level in plan.levels() {
             division_is_exact(level.radix);
@@ -393,7 +393,9 @@ proptest! {
 
 /// Checks that decoding agrees with the recursion, and that the checked decoder accepts a string
 /// exactly if encoding gives the same string.
-fn decodes_as_the_recursion<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<(), TestCaseError> {
+fn decodes_as_the_recursion<R: Arithmetic>(
+    bytes: &R::MixedRadixBytes,
+) -> Result<(), TestCaseError> {
     let decoded = decode::<R>(bytes);
     let expected = decoded_plainly(bytes.as_ref(), &vec![R::Q; R::N]);
     prop_assert!(decoded.coefficients().iter().copied().map(u32::from).eq(expected));
@@ -403,7 +405,7 @@ fn decodes_as_the_recursion<R: Ring>(bytes: &R::MixedRadixBytes) -> Result<(), T
     Ok(())
 }
 
-fn mixed_radix<R: Ring>() {
+fn mixed_radix<R: Arithmetic>() {
     let seldom = ProptestConfig::with_cases(100);
     let len = R::MixedRadixBytes::LEN;
     proptest!(seldom, |(
@@ -426,8 +428,8 @@ fn mixed_radix<R: Ring>() {
 
 /// Checks the first value that no encoding has, of the root and of the first pair, and a string of
 /// bytes 0xff.
-fn mixed_radix_refuses<R: Ring>() {
-    let plan = Plan::of::<R>();
+fn mixed_radix_refuses<R: Arithmetic>() {
+    let plan = R::MIXED_RADIX;
     for (root, canonical) in [(0, true), (plan.root().value - 1, true), (plan.root().value, false)]
     {
         let mut bytes = R::MixedRadixBytes::zeroed();

@@ -4,11 +4,11 @@ use crate::strategies::{bytes, poly};
 use crate::vectors::{Intermediate, array};
 use ctru_math::compress::compress_with_message;
 use ctru_math::kernel::compress::compress;
-use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, Poly, for_each_ring};
 use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
-fn rounded_plainly<R: Ring>(sigma: u16) -> u32 {
+fn rounded_plainly<R: Arithmetic>(sigma: u16) -> u32 {
     (R::Q2 * u32::from(sigma) + (R::Q - 1) / 2) / R::Q
 }
 
@@ -17,7 +17,7 @@ const CODEWORDS: [u8; 16] = [
     0x00, 0x55, 0x0f, 0x5a, 0x3c, 0x69, 0x33, 0x66, 0xf0, 0xa5, 0xff, 0xaa, 0xcc, 0x99, 0xc3, 0x96,
 ];
 
-fn every_coefficient_of<R: Ring>() {
+fn every_coefficient_of<R: Arithmetic>() {
     for sigma in 0..R::Q as u16 {
         assert_eq!(u32::from(compress::<R>(sigma)), rounded_plainly::<R>(sigma), "{sigma}");
     }
@@ -25,14 +25,17 @@ fn every_coefficient_of<R: Ring>() {
 
 #[test]
 fn every_coefficient() {
-    every_coefficient_of::<R653>();
-    every_coefficient_of::<R761>();
-    every_coefficient_of::<R1277>();
+    macro_rules! of_ring {
+        ($ring:ident $n:literal $numbers:tt) => {
+            every_coefficient_of::<ctru_math::$ring>();
+        };
+    }
+    for_each_ring!(of_ring);
 }
 
 /// Checks every coefficient at about four places of a polynomial, with messages whose nibbles are
 /// all 0, all 1 and all 15.
-fn every_coefficient_on_every_backend<R: Ring>() {
+fn every_coefficient_on_every_backend<R: Arithmetic>() {
     for first in (0..R::Q).step_by(R::N / 4) {
         let sigma: Vec<u16> = (0..R::N as u32).map(|i| ((first + i) % R::Q) as u16).collect();
         let sigma = Poly::<R>::from_coefficients(&sigma).unwrap();
@@ -51,7 +54,7 @@ fn every_coefficient_on_every_backend<R: Ring>() {
     }
 }
 
-fn vectors<R: Ring>() {
+fn vectors<R: Arithmetic>() {
     for record in Intermediate::load(R::N).encapsulations() {
         let sigma = Poly::<R>::from_coefficients(&record.sigma).unwrap();
         let mask = R::Q2 as u16 - 1;
@@ -62,7 +65,7 @@ fn vectors<R: Ring>() {
     }
 }
 
-fn with_message<R: Ring>() {
+fn with_message<R: Arithmetic>() {
     proptest!(|(sigma in poly::<R>(), message in bytes(R::MESSAGE_BYTES))| {
         let expected: Vec<u16> = (0..R::N).map(|i| {
             let bit = message.get(i / 16).map_or(0, |byte| {

@@ -9,11 +9,11 @@ use ctru_math::array::Array;
 use ctru_math::compress::compress_with_message;
 use ctru_math::e8::decode;
 use ctru_math::kernel::e8::{BLOCK, decode_block, encode_nibble};
-use ctru_math::{Poly, Ring, RoundedPoly};
+use ctru_math::{Arithmetic, Poly, RoundedPoly};
 use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
-fn decoded<R: Ring>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {
+fn decoded<R: Arithmetic>(decrypted: &RoundedPoly<R>) -> R::MessageBytes {
     let mut message = R::MessageBytes::zeroed();
     decode(decrypted, &mut message);
     message
@@ -96,7 +96,7 @@ fn block_vectors() {
     }
 }
 
-fn vectors<R: Ring>() {
+fn vectors<R: Arithmetic>() {
     for record in Intermediate::load(R::N).encapsulations() {
         let codewords: Vec<u8> =
             record.m.iter().flat_map(|&byte| [byte & 15, byte >> 4].map(encode_nibble)).collect();
@@ -158,7 +158,7 @@ proptest! {
     }
 }
 
-fn polynomials<R: Ring>() {
+fn polynomials<R: Arithmetic>() {
     proptest!(|(decrypted in rounded_poly::<R>())| {
         let blocks = decrypted.coefficients().as_chunks::<BLOCK>().0;
         let message = decoded(&decrypted);

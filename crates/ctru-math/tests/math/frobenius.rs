@@ -4,21 +4,21 @@ use crate::strategies::poly;
 use ctru_math::invert;
 use ctru_math::kernel::frobenius;
 use ctru_math::mul::{self, schoolbook};
-use ctru_math::{Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, Poly, for_each_ring};
 use proptest::prelude::*;
 
-fn matrices<R: Ring>() -> Vec<u16> {
+fn matrices<R: Arithmetic>() -> Vec<u16> {
     let mut matrices = vec![0; frobenius::maps::<R>() * R::N * R::N];
     frobenius::fill::<R>(&mut matrices);
     matrices
 }
 
-fn constant<R: Ring>(c: u16) -> Poly<R> {
+fn constant<R: Arithmetic>(c: u16) -> Poly<R> {
     Poly::from_coefficients(&vec![c; R::N]).unwrap()
 }
 
 /// Returns `a^q` by squares and products.
-fn power_q<R: Ring>(a: &Poly<R>) -> Poly<R> {
+fn power_q<R: Arithmetic>(a: &Poly<R>) -> Poly<R> {
     (0..R::Q.ilog2()).rev().fold(a.clone(), |power, bit| {
         let square = mul::mul(&power, &power);
         if R::Q >> bit & 1 == 1 { mul::mul(&square, a) } else { square }
@@ -27,7 +27,7 @@ fn power_q<R: Ring>(a: &Poly<R>) -> Poly<R> {
 
 /// Checks the maps whose exponents double: map 0 is a power by definition, and each of the next
 /// ones is the one before it, applied twice.
-fn check_maps<R: Ring>(matrices: &[u16], a: &Poly<R>) {
+fn check_maps<R: Arithmetic>(matrices: &[u16], a: &Poly<R>) {
     let maps: Vec<_> = matrices.chunks_exact(R::N * R::N).collect();
     assert_eq!(frobenius::apply(maps[0], a), power_q(a));
     for pair in maps[..6].windows(2) {
@@ -36,7 +36,7 @@ fn check_maps<R: Ring>(matrices: &[u16], a: &Poly<R>) {
     }
 }
 
-fn check_inverse<R: Ring>(matrices: &[u16], a: &Poly<R>) {
+fn check_inverse<R: Arithmetic>(matrices: &[u16], a: &Poly<R>) {
     let inverse = frobenius::invert(matrices, a);
     assert_eq!(inverse, Option::from(invert::invert(a)).unwrap_or_else(Poly::zero));
     if *a != Poly::zero() {
@@ -44,7 +44,7 @@ fn check_inverse<R: Ring>(matrices: &[u16], a: &Poly<R>) {
     }
 }
 
-fn extremes<R: Ring>(matrices: &[u16]) {
+fn extremes<R: Arithmetic>(matrices: &[u16]) {
     let largest = R::Q as u16 - 1;
     for a in [Poly::zero(), Poly::one(), constant(1), constant(largest), constant(largest / 2)] {
         check_maps::<R>(matrices, &a);
@@ -56,9 +56,11 @@ fn extremes<R: Ring>(matrices: &[u16]) {
 }
 
 macro_rules! rings {
-    ($($name:ident: $ring:ty),*) => {$(
+    ($ring:ident $n:literal $numbers:tt) => {
+        #[allow(non_snake_case)]
         #[test]
-        fn $name() {
+        fn $ring() {
+            use ctru_math::$ring;
             let matrices = matrices::<$ring>();
             extremes::<$ring>(&matrices);
             proptest!(ProptestConfig::with_cases(4), |(a in poly::<$ring>())| {
@@ -66,6 +68,6 @@ macro_rules! rings {
                 check_inverse(&matrices, &a);
             });
         }
-    )*};
+    };
 }
-rings!(r653: R653, r761: R761, r1277: R1277);
+for_each_ring!(rings);

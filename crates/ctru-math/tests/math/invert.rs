@@ -5,21 +5,21 @@ use crate::backends::on_every_backend;
 use crate::strategies::{poly, small_poly};
 use ctru_math::invert::{BatchNode, BatchTooShort, invert, invert_batch};
 use ctru_math::mul::schoolbook;
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_math::{Arithmetic, Poly, SmallPoly, for_each_ring};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn monomial<R: Ring>(coefficient: u16, power: usize) -> Poly<R> {
+fn monomial<R: Arithmetic>(coefficient: u16, power: usize) -> Poly<R> {
     let mut c = vec![0; R::N];
     c[power] = coefficient;
     Poly::from_coefficients(&c).unwrap()
 }
 
-fn one<R: Ring>() -> Poly<R> {
+fn one<R: Arithmetic>() -> Poly<R> {
     monomial(1, 0)
 }
 
-fn check<R: Ring>(a: &Poly<R>) {
+fn check<R: Arithmetic>(a: &Poly<R>) {
     let inverse = Option::<Poly<R>>::from(invert(a));
     match &inverse {
         None => assert_eq!(*a, Poly::zero()),
@@ -30,7 +30,7 @@ fn check<R: Ring>(a: &Poly<R>) {
 
 /// Checks zero, units of the base field, monomials, and polynomials whose low or high coefficients
 /// are zero. Their division steps have long runs with swaps or without swaps.
-fn special<R: Ring>() {
+fn special<R: Arithmetic>() {
     check(&Poly::<R>::zero());
     for coefficient in [1, 2, R::Q as u16 - 1, R::Q as u16 / 2] {
         for power in [0, 1, R::N / 2, R::N - 2, R::N - 1] {
@@ -43,11 +43,11 @@ fn special<R: Ring>() {
     check(&Poly::<R>::from_coefficients(&alternating).unwrap());
 }
 
-fn nodes<R: Ring>(count: usize) -> Vec<BatchNode<R>> {
+fn nodes<R: Arithmetic>(count: usize) -> Vec<BatchNode<R>> {
     (0..count).map(|_| BatchNode::new()).collect()
 }
 
-fn batch<R: Ring>(elements: &[SmallPoly<R>]) {
+fn batch<R: Arithmetic>(elements: &[SmallPoly<R>]) {
     let single = |a: &SmallPoly<R>| Option::from(invert(&Poly::from(a))).unwrap_or_else(Poly::zero);
     let expected: Vec<Poly<R>> = elements.iter().map(single).collect();
     let elements: Vec<&SmallPoly<R>> = elements.iter().collect();
@@ -58,20 +58,13 @@ fn batch<R: Ring>(elements: &[SmallPoly<R>]) {
     });
 }
 
-fn constant<R: Ring>(c: i8) -> SmallPoly<R> {
+fn constant<R: Arithmetic>(c: i8) -> SmallPoly<R> {
     SmallPoly::from_coefficients(&vec![c; R::N]).unwrap()
-}
-
-#[test]
-fn special_elements() {
-    special::<R653>();
-    special::<R761>();
-    special::<R1277>();
 }
 
 /// Checks batches of zeros, of ones and of extreme constants. The tree of 13 elements has products
 /// of two general factors, of two small ones, and of one of each kind.
-fn extreme_batches<R: Ring>() {
+fn extreme_batches<R: Arithmetic>() {
     let bound = SmallPoly::<R>::BOUND as i8;
     for size in 0..6 {
         batch(&vec![SmallPoly::<R>::zero(); size]);
@@ -85,15 +78,8 @@ fn extreme_batches<R: Ring>() {
 }
 
 #[test]
-fn batches_of_extremes() {
-    extreme_batches::<R653>();
-    extreme_batches::<R761>();
-    extreme_batches::<R1277>();
-}
-
-#[test]
 fn too_little_room_changes_nothing() {
-    let element = SmallPoly::<R761>::one();
+    let element = SmallPoly::<ctru_math::R761>::one();
     let elements = [&element; 3];
     let mut inverses = vec![monomial(2, 1); 3];
     let error = Err(BatchTooShort { needed: 3, given: 2 });
@@ -103,9 +89,22 @@ fn too_little_room_changes_nothing() {
 }
 
 macro_rules! properties {
-    ($($name:ident: $ring:ty),*) => {$(
-        mod $name {
+    ($ring:ident $n:literal $numbers:tt) => {
+        #[allow(non_snake_case)]
+        mod $ring {
             use super::*;
+            use ctru_math::$ring;
+
+            #[test]
+            fn special_elements() {
+                special::<$ring>();
+            }
+
+            #[test]
+            fn batches_of_extremes() {
+                extreme_batches::<$ring>();
+            }
+
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(16))]
                 #[test]
@@ -120,6 +119,6 @@ macro_rules! properties {
                 }
             }
         }
-    )*};
+    };
 }
-properties!(r653: R653, r761: R761, r1277: R1277);
+for_each_ring!(properties);

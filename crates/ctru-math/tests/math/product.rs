@@ -3,12 +3,12 @@
 use crate::backends::on_every_backend;
 use crate::strategies::{poly, rounded_poly, small_poly};
 use ctru_math::mul::{self, schoolbook};
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{Arithmetic, Poly, RoundedPoly, SmallPoly, for_each_ring};
 use proptest::prelude::*;
 
 /// Multiplies polynomials whose coefficients all have the same value, at the ends of each range.
 /// Their products have the largest plain coefficients, of both signs.
-fn extremes<R: Ring>() {
+fn extremes<R: Arithmetic>() {
     let q = R::Q as u16;
     let bound = SmallPoly::<R>::BOUND as i8;
     let polys =
@@ -36,23 +36,17 @@ fn extremes<R: Ring>() {
     }
 }
 
-#[test]
-fn extremes_653() {
-    extremes::<R653>();
-}
-#[test]
-fn extremes_761() {
-    extremes::<R761>();
-}
-#[test]
-fn extremes_1277() {
-    extremes::<R1277>();
-}
-
 macro_rules! properties {
-    ($($name:ident: $ring:ty),*) => {$(
-        mod $name {
+    ($ring:ident $n:literal $numbers:tt) => {
+        #[allow(non_snake_case)]
+        mod $ring {
             use super::*;
+            use ctru_math::$ring;
+
+            #[test]
+            fn extremes() {
+                super::extremes::<$ring>();
+            }
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(48))]
                 #[test]
@@ -72,6 +66,6 @@ macro_rules! properties {
                 }
             }
         }
-    )*};
+    };
 }
-properties!(r653: R653, r761: R761, r1277: R1277);
+for_each_ring!(properties);

@@ -3,17 +3,17 @@
 use crate::strategies::{poly, rounded_poly, small_poly};
 use ctru_math::kernel::{polyphase, toeplitz};
 use ctru_math::mul::schoolbook;
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{Arithmetic, Poly, Ring, RoundedPoly, SmallPoly, for_each_ring};
 use proptest::prelude::*;
 
-fn monomial<R: Ring>(power: usize) -> SmallPoly<R> {
+fn monomial<R: Arithmetic>(power: usize) -> SmallPoly<R> {
     let mut coefficients = vec![0; R::N];
     coefficients[power] = 1;
     SmallPoly::from_coefficients(&coefficients).unwrap()
 }
 
 /// Checks the Toeplitz matrix `T(h)`: its column `j` must be `x^j h`.
-fn check_columns<R: Ring>() {
+fn check_columns<R: Arithmetic>() {
     let coefficients: Vec<u16> = (0..R::N).map(|i| (i * i % R::Q as usize) as u16).collect();
     let h = Poly::<R>::from_coefficients(&coefficients).unwrap();
     for j in [0, 1, 2, R::N / 2, R::N - 2, R::N - 1] {
@@ -32,7 +32,7 @@ fn check_columns<R: Ring>() {
 
 /// Checks that each matrix `B_w` holds every coefficient once, and that `A_w` holds a coefficient
 /// of phase `w` on the right diagonal.
-fn check_polyphase_matrices<R: Ring>() {
+fn check_polyphase_matrices<R: Arithmetic>() {
     let ramp: Vec<u16> = (0..R::N as u16).map(|i| i + 1).collect();
     for w in 0..polyphase::PHASES {
         let rows = polyphase::inner_rows::<R>();
@@ -61,9 +61,11 @@ fn split_is_exact_for_13_bits() {
 }
 
 macro_rules! ring_tests {
-    ($($name:ident: $ring:ty),* $(,)?) => {
-        $(mod $name {
+    ($ring:ident $n:literal $numbers:tt) => {
+        #[allow(non_snake_case)]
+        mod $ring {
             use super::*;
+            use ctru_math::$ring;
 
             #[test]
             fn toeplitz_columns() {
@@ -108,8 +110,8 @@ macro_rules! ring_tests {
                     prop_assert_eq!(&polyphase::mul_rounded(&c, &f), &expected);
                 }
             }
-        })*
+        }
     };
 }
 
-ring_tests! { r653: R653, r761: R761, r1277: R1277 }
+for_each_ring!(ring_tests);

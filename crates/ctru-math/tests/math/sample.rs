@@ -4,11 +4,11 @@ use crate::strategies::bytes;
 use crate::vectors::{Intermediate, array};
 use ctru_math::kernel::sample::{centred_binomial, spread_sextets};
 use ctru_math::sample::{sample, sample_secret};
-use ctru_math::{Ring, array::Array};
+use ctru_math::{Arithmetic, array::Array};
 use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
-fn sampled_bit_by_bit<R: Ring>(coins: &[u8]) -> Vec<i8> {
+fn sampled_bit_by_bit<R: Arithmetic>(coins: &[u8]) -> Vec<i8> {
     let eta = R::ETA as usize;
     let ones = |from: usize| {
         (from..from + eta).map(|bit| (coins[bit / 8] >> (bit % 8) & 1) as i8).sum::<i8>()
@@ -16,7 +16,7 @@ fn sampled_bit_by_bit<R: Ring>(coins: &[u8]) -> Vec<i8> {
     (0..R::N).map(|i| ones(2 * eta * i) - ones(2 * eta * i + eta)).collect()
 }
 
-fn vectors<R: Ring>() {
+fn vectors<R: Arithmetic>() {
     let vector = Intermediate::load(R::N);
     assert_eq!(sample::<R>(&array(&vector.coins_f)).coefficients(), vector.f_prime);
     assert_eq!(sample_secret::<R>(&array(&vector.coins_f)).coefficients(), vector.f);
@@ -26,7 +26,7 @@ fn vectors<R: Ring>() {
     }
 }
 
-fn sampling<R: Ring>() {
+fn sampling<R: Arithmetic>() {
     proptest!(|(coins in bytes(R::COIN_BYTES))| {
         let expected = sampled_bit_by_bit::<R>(&coins);
         let coins = array(&coins);

@@ -12,7 +12,7 @@ use ctru_math::e8::decode;
 use ctru_math::invert::invert;
 use ctru_math::mul::{Multiplier, mul_small};
 use ctru_math::sample::{sample, sample_secret};
-use ctru_math::{Poly, Ring, RoundedPoly};
+use ctru_math::{Arithmetic, Poly, RoundedPoly};
 
 use super::random::Random;
 
@@ -20,7 +20,7 @@ use super::random::Random;
 const PER_KEY: usize = 64;
 
 /// Returns, for each scale, how many of the decapsulations fail.
-pub(super) fn count<R: Ring>(
+pub(super) fn count<R: Arithmetic>(
     scales: &[f64],
     decapsulations: usize,
     random: &mut Random,
@@ -56,7 +56,7 @@ pub(super) fn rounded_up(decapsulations: usize) -> usize {
 }
 
 /// Returns the codewords with the noise of the decrypted polynomial times `scale`.
-fn scaled<R: Ring>(
+fn scaled<R: Arithmetic>(
     decrypted: &RoundedPoly<R>,
     codewords: &RoundedPoly<R>,
     scale: f64,

@@ -1,6 +1,6 @@
 //! The numbers of a parameter set on which the noise depends, and the laws of its small numbers.
 
-use ctru_math::{R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, R653, R761, R1277};
 
 /// The numbers of a parameter set.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub(super) struct Set {
 
 impl Set {
     /// Returns the numbers of a ring.
-    pub(super) const fn of<R: Ring>() -> Self {
+    pub(super) const fn of<R: Arithmetic>() -> Self {
         Self {
             n: R::N,
             q: R::Q as f64,

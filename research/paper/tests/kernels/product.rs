@@ -6,7 +6,7 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::row;
 use ctru_math::mul;
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use research_paper::table::{
@@ -20,7 +20,7 @@ use crate::strategies::numbers;
 use crate::traces::assert_same_trace;
 
 /// Returns rows of coefficients with nonsense after the last coefficient.
-fn rows<R: Ring, T: Copy>(
+fn rows<R: Arithmetic, T: Copy>(
     polynomials: &[Vec<i64>],
     nonsense: T,
     element: impl Fn(i64) -> T,
@@ -31,7 +31,7 @@ fn rows<R: Ring, T: Copy>(
 
 /// Runs a product kernel. There is one operand of each kind per operation, or one shared operand of
 /// one kind.
-fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
+fn run<R: Arithmetic>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<Vec<u16>> {
     let operations = large.len().max(small.len());
     let batch = batch(operations, large.len().min(small.len()));
     let large = Buffer::new(&rows::<R, u16>(large, 0xabcd, |c| c as u16));
@@ -41,7 +41,7 @@ fn run<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) -> Vec<
     product.content::<u16>().chunks(row::<R>() as usize).map(|row| row[..R::N].to_vec()).collect()
 }
 
-fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
+fn check_sampled<R: Arithmetic>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
     for ((a, b), product) in large.iter().cycle().zip(small).zip(run::<R>(kernel, large, small)) {
         let a =
             Poly::<R>::from_coefficients(&a.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
@@ -51,7 +51,7 @@ fn check_sampled<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>
     }
 }
 
-fn check_rounded<R: Ring>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
+fn check_rounded<R: Arithmetic>(kernel: &Kernel, large: &[Vec<i64>], small: &[Vec<i64>]) {
     for ((a, b), product) in
         large.iter().zip(small.iter().cycle()).zip(run::<R>(kernel, large, small))
     {
@@ -71,7 +71,7 @@ const SMALL_PRODUCTS: [&RingKernels; 4] =
 const ROUNDED_PRODUCTS: [&RingKernels; 3] =
     [&MULTIPLY_ROUNDED, &POLYPHASE_ROUNDED, &SAME_SECRET_KEY_MULTIPLY];
 
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     for kernel in SMALL_PRODUCTS.into_iter().chain(ROUNDED_PRODUCTS) {
         let operands = [0, 1].map(|secret: i64| {
             let coefficient = |i: i64, count: i64| secret * (5 * i % count);

@@ -9,7 +9,7 @@ use ctru_gpu_kernels::simt::Word;
 use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use research_paper::table::*;
@@ -68,7 +68,7 @@ fn assert_rows<T: Word>(buffer: &Buffer, width: u32, expected: &[Vec<T>]) {
     }
 }
 
-fn check_sample<R: Ring>(coins: &[Vec<u8>]) {
+fn check_sample<R: Arithmetic>(coins: &[Vec<u8>]) {
     let input = Buffer::new(&words(coins, coin_words::<R>(), 0xee));
     for (kernel, sample) in [
         (&SAMPLE, sample::sample::<R> as fn(&R::CoinBytes) -> SmallPoly<R>),
@@ -90,7 +90,7 @@ fn check_sample<R: Ring>(coins: &[Vec<u8>]) {
     assert_rows(&secret, row::<R>(), &expected);
 }
 
-fn check_encrypt<R: Ring>(inputs: &[(Poly<R>, Vec<u8>)]) {
+fn check_encrypt<R: Arithmetic>(inputs: &[(Poly<R>, Vec<u8>)]) {
     let count = inputs.len();
     let sigma: Vec<_> = inputs.iter().map(|(sigma, _)| sigma.coefficients().to_vec()).collect();
     let sigma = Buffer::new(&padded(&sigma, row::<R>(), 0xffff));
@@ -114,7 +114,7 @@ fn check_encrypt<R: Ring>(inputs: &[(Poly<R>, Vec<u8>)]) {
     assert_eq!(ciphertexts.content::<u8>(), expected);
 }
 
-fn check_unpack_ciphertext<R: Ring>(inputs: &[Vec<u8>]) {
+fn check_unpack_ciphertext<R: Arithmetic>(inputs: &[Vec<u8>]) {
     let ciphertexts = Buffer::new(&inputs.concat());
     let coefficients = blank::<u16>(inputs.len() * row::<R>() as usize);
     launch(UNPACK_CIPHERTEXT.of::<R>(), &[&ciphertexts, &coefficients], inputs.len());
@@ -125,7 +125,7 @@ fn check_unpack_ciphertext<R: Ring>(inputs: &[Vec<u8>]) {
     assert_rows(&coefficients, row::<R>(), &expected);
 }
 
-fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
+fn check_decode_message<R: Arithmetic>(inputs: &[RoundedPoly<R>]) {
     let decrypted: Vec<_> = inputs.iter().map(|v| v.coefficients().to_vec()).collect();
     let decrypted = Buffer::new(&padded(&decrypted, row::<R>(), 0xffff));
     let messages = blank::<u64>(inputs.len() * message_words::<R>() as usize);
@@ -140,7 +140,7 @@ fn check_decode_message<R: Ring>(inputs: &[RoundedPoly<R>]) {
 }
 
 /// Runs the checks on the values of the test vectors.
-fn check_vectors<R: Ring>() {
+fn check_vectors<R: Arithmetic>() {
     let vector = Intermediate::load(R::N);
     check_sample::<R>(&[vector.coins_f.clone(), vector.coins_g.clone()]);
     for record in vector.encapsulations() {
@@ -151,7 +151,7 @@ fn check_vectors<R: Ring>() {
     }
 }
 
-fn check_traces<R: Ring>() {
+fn check_traces<R: Arithmetic>() {
     let width = row::<R>() as usize;
     let coins =
         [vec![0u8; R::COIN_BYTES], (0..R::COIN_BYTES).map(|i| (31 * i % 251) as u8).collect()];
@@ -191,7 +191,7 @@ fn check_traces<R: Ring>() {
 }
 
 /// Runs `select` and returns the chosen secrets.
-fn select<R: Ring>(
+fn select<R: Arithmetic>(
     received: &[Vec<u8>],
     expected: &[Vec<u8>],
     rejection_secrets: &[Vec<u8>],
@@ -210,7 +210,7 @@ fn select<R: Ring>(
 
 /// Checks `select`: the ciphertexts of even operations are equal, and those of odd operations
 /// differ in one bit, at varying positions.
-fn check_selection<R: Ring>(operations: &Operations, bit: usize) {
+fn check_selection<R: Arithmetic>(operations: &Operations, bit: usize) {
     let bits = 8 * R::CIPHERTEXT_BYTES;
     let mut expected = operations.ciphertexts.clone();
     for (i, ciphertext) in expected.iter_mut().enumerate().skip(1).step_by(2) {

@@ -2,7 +2,7 @@
 
 use ctru_gpu_kernels::kernels::row as product_row;
 use ctru_math::mul;
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, SmallPoly};
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::emulator::Buffer;
 use ctru_simt::simt::{U32x4, Word};
@@ -353,7 +353,7 @@ fn products_layer_by_layer() {
     visit_cyclics(&mut CheckSingles);
 }
 
-fn check_ring<R: Ring>() {
+fn check_ring<R: Arithmetic>() {
     let row = product_row::<R>() as usize;
     let large = coefficients(R::Q, 2 * row, 5);
     let eta = R::ETA as i32;

@@ -8,7 +8,7 @@
 use core::cell::Cell;
 
 use ctru_math::Ring;
-use ctru_math::kernel::mixed_radix::{Level, Plan, combine, split};
+use ctru_math::mixed_radix::{Level, combine, split};
 
 use super::{Encoding, key_kernels};
 use crate::kernels::keys;
@@ -21,11 +21,11 @@ key_kernels!(MixedRadix);
 pub(crate) enum MixedRadix {}
 
 impl<R: Ring> Encoding<R> for MixedRadix {
-    const BYTES: u32 = Plan::of::<R>().bytes() as u32;
+    const BYTES: u32 = R::MIXED_RADIX.bytes() as u32;
 
     #[inline(always)]
     fn decode<S: Simt>(s: S) -> u32 {
-        let plan = const { &Plan::of::<R>() };
+        let plan = const { &R::MIXED_RADIX };
         let depth = const { levels::<R>() };
         let excess = Cell::new(0);
         if s.lane() == 0 {
@@ -58,7 +58,7 @@ impl<R: Ring> Encoding<R> for MixedRadix {
 
     #[inline(always)]
     fn encode<S: Simt>(s: S) {
-        let plan = const { &Plan::of::<R>() };
+        let plan = const { &R::MIXED_RADIX };
         let depth = const { levels::<R>() };
         unrolled!(number < levels::<R>(), {
             let level = &plan.levels()[number as usize];
@@ -93,7 +93,7 @@ fn list<S: Simt, R: Ring>(s: S, number: u32) -> u32 {
 
 /// Returns the number of levels.
 const fn levels<R: Ring>() -> u32 {
-    Plan::of::<R>().levels().len() as u32
+    R::MIXED_RADIX.levels().len() as u32
 }
 
 /// Returns the number of pairs of a level. A last value without a partner counts as a pair with 0,

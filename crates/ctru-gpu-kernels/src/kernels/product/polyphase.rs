@@ -69,8 +69,10 @@ impl<R: Ring> Geometry<R> {
     const SIDE_BY_SIDE: bool = Self::OUTER <= 12;
 
     /// Bytes per phase of the small operand. The coefficient of group `l` is byte `ORIGIN - l`.
-    /// Zeros follow byte `ORIGIN`, because a tile also reads groups with negative numbers.
-    const SMALL_PHASE: u32 = Self::ORIGIN + TILE_COLUMNS;
+    /// Zeros follow byte `ORIGIN`, because a tile also reads groups with negative numbers. The
+    /// number is an odd multiple of 32, so that the four copies and the phases begin in different
+    /// banks.
+    const SMALL_PHASE: u32 = Self::ORIGIN.next_multiple_of(64) + TILE_COLUMNS;
     const ORIGIN: u32 = TILE_ROWS * Self::DIAGONALS;
     /// Bytes per copy of the phases. This is 32 bytes more than the phases need, so that the four
     /// copies begin in different banks.
@@ -95,9 +97,9 @@ impl<R: Ring> Geometry<R> {
     const PLAIN: u32 = 4 * PHASES * TILE_ROWS * Self::OUTER;
 
     const BANKS: () = {
-        assert!(Self::SMALL_PHASE % 128 == 32 || Self::SMALL_PHASE % 128 == 96);
+        assert!(Self::SMALL_PHASE % 64 == 32);
         assert!(Self::SMALL_COPY % 128 == 32 && Self::LARGE_COPY.is_multiple_of(128));
-        assert!(Self::LARGE_PHASE % 128 == 112 || Self::LARGE_PHASE % 128 == 48);
+        assert!(Self::LARGE_PHASE % 32 == 16);
         assert!((R::N - 1).is_multiple_of(4) && Self::OUTER as usize <= MAX_TILES);
         assert!(Self::INNER as usize <= MAX_INNER);
         assert!(Self::SMALL_PHASE.is_multiple_of(16) && Self::COPIES == 4);

@@ -14,7 +14,7 @@ use ctru_gpu_kernels::kernels::product::rows;
 use ctru_gpu_kernels::kernels::row;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, HostMemory, Launch, Order, Queue, RuntimeError};
-use ctru_math::Ring;
+use ctru_math::Arithmetic;
 use ctru_math::kernel::frobenius::{Step, fill, maps, steps};
 
 use super::lock;
@@ -46,7 +46,7 @@ pub struct Chain {
 impl Chain {
     /// Returns the description of the ring `R`.
     #[must_use]
-    pub const fn of<R: Ring>() -> &'static Self {
+    pub const fn of<R: Arithmetic>() -> &'static Self {
         const {
             &Self {
                 degree: R::N,

@@ -13,10 +13,10 @@
 //! Source: H. L. Garner, "The residue number system", IRE Transactions on Electronic Computers,
 //! 1959.
 
-use super::plan::{MODULI, OUTPUT_BOUND, input_bound};
+use super::plan::{MODULI, OUTPUT_BOUND, RnsRing, input_bound};
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::powers::inverse_mod;
-use crate::ring::{R653, R761, R1277, Ring};
+use crate::ring::{Ring, for_each_ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle, Vector};
 
 const P0: i64 = MODULI[0].m as i64;
@@ -39,11 +39,12 @@ const fn modulus_q<R: Ring>() -> Modulus {
     Modulus::new(R::Q)
 }
 
-const _: () = {
-    check::<R653>();
-    check::<R761>();
-    check::<R1277>();
-};
+macro_rules! check {
+    ($ring:ident $n:literal $numbers:tt) => {
+        const _: () = check::<crate::ring::$ring>();
+    };
+}
+for_each_ring!(check);
 
 /// Fails to compile unless products are exact and no sum in this module overflows a lane.
 const fn check<R: Ring>() {
@@ -121,14 +122,14 @@ pub(super) fn two_primes_to_q2<R: Ring, S: Simd>(
 /// modulo the third prime and the polynomials `x^(N/2) - 1` and `x^(N/2) + 1`. The function
 /// overwrites `r0`.
 #[inline(always)]
-pub(super) fn three_primes_to_q<R: Ring, S: Simd>(
+pub(super) fn three_primes_to_q<R: RnsRing, S: Simd>(
     simd: S,
     r0: &mut [i16],
     r1: &[i16],
     minus: &[i16],
     plus: &[i16],
 ) -> Poly<R> {
-    let half = const { (R::RNS_LEAF_DEGREE << R::RNS_LAYERS) / 2 };
+    let half = const { R::SHAPE.len() / 2 };
     for at in (0..minus.len()).step_by(S::LANES) {
         let (minus, plus) = (simd.load(&minus[at..]), simd.load(&plus[at..]));
         if at < half {

@@ -32,9 +32,9 @@ mod transform;
 
 use core::fmt;
 
+use crate::compiled::compiled;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::ring::Ring;
-use crate::simd::{Simd, WithSimd};
+use crate::simd::{Simd, WithSimd, dispatch};
 use basemul::basemul;
 pub(crate) use ntt_poly::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
 pub(crate) use plan::RnsRing;
@@ -43,28 +43,16 @@ use transform::{Operand, forward_pair};
 
 /// Working memory for products by small elements, wiped when dropped. Operations with several
 /// products share one `Multiplier`, so that it is cleared and wiped only once.
-pub struct Multiplier<R: Ring> {
+pub struct Multiplier<R: RnsRing> {
     left: NttPoly2<R>,
     right: NttPoly2<R>,
 }
 
-impl<R: Ring> Multiplier<R> {
+impl<R: RnsRing> Multiplier<R> {
     /// Returns a cleared `Multiplier`.
     #[must_use]
     pub fn new() -> Self {
         Self { left: NttPoly2::zero(), right: NttPoly2::zero() }
-    }
-
-    /// Returns `a * b` in `R_q` for a small `b`.
-    #[must_use]
-    pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-        R::mul_small(self, a, b)
-    }
-
-    /// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
-    #[must_use]
-    pub fn mul_rounded(&mut self, a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-        R::mul_rounded(self, a, b)
     }
 
     /// Returns the plain product modulo the first two primes.
@@ -86,44 +74,70 @@ impl<R: Ring> Multiplier<R> {
     }
 }
 
-impl<R: Ring> Default for Multiplier<R> {
+impl<R: Compiled<R>> Multiplier<R> {
+    /// Returns `a * b` in `R_q` for a small `b`.
+    #[must_use]
+    pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+        mul_small_in(self, a, b)
+    }
+
+    /// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
+    #[must_use]
+    pub fn mul_rounded(&mut self, a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
+        mul_rounded_in(self, a, b)
+    }
+}
+
+impl<R: RnsRing> Default for Multiplier<R> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<R: Ring> fmt::Debug for Multiplier<R> {
+impl<R: RnsRing> fmt::Debug for Multiplier<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Multiplier<{:?}>(..)", R::default())
     }
 }
 
+compiled! {
+    RnsRing:
+
+    fn mul_small_in(room: &mut Multiplier<R>, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+        dispatch(MulSmall(room, a, b))
+    }
+
+    fn mul_rounded_in(
+        room: &mut Multiplier<R>,
+        a: &RoundedPoly<R>,
+        b: &SmallPoly<R>,
+    ) -> RoundedPoly<R> {
+        dispatch(MulRounded(room, a, b))
+    }
+
+    /// Returns `a * b` in `R_q`.
+    #[must_use]
+    pub fn mul(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
+        dispatch(Mul(a, b))
+    }
+}
+
 /// Returns `a * b` in `R_q` for a small `b`.
 #[must_use]
-pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+pub fn mul_small<R: Compiled<R>>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     Multiplier::new().mul_small(a, b)
 }
 
 /// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
 #[must_use]
-pub fn mul_rounded<R: Ring>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
+pub fn mul_rounded<R: Compiled<R>>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
     Multiplier::new().mul_rounded(a, b)
 }
 
-/// Returns `a * b` in `R_q`.
-#[must_use]
-pub fn mul<R: Ring>(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
-    R::mul(a, b)
-}
-
 /// The work of [`Multiplier::mul_small`].
-pub(crate) struct MulSmall<'a, R: Ring>(
-    pub(crate) &'a mut Multiplier<R>,
-    pub(crate) &'a Poly<R>,
-    pub(crate) &'a SmallPoly<R>,
-);
+struct MulSmall<'a, R: RnsRing>(&'a mut Multiplier<R>, &'a Poly<R>, &'a SmallPoly<R>);
 
-impl<R: Ring> WithSimd for MulSmall<'_, R> {
+impl<R: RnsRing> WithSimd for MulSmall<'_, R> {
     type Output = Poly<R>;
 
     #[inline(always)]
@@ -134,13 +148,9 @@ impl<R: Ring> WithSimd for MulSmall<'_, R> {
 }
 
 /// The work of [`Multiplier::mul_rounded`].
-pub(crate) struct MulRounded<'a, R: Ring>(
-    pub(crate) &'a mut Multiplier<R>,
-    pub(crate) &'a RoundedPoly<R>,
-    pub(crate) &'a SmallPoly<R>,
-);
+struct MulRounded<'a, R: RnsRing>(&'a mut Multiplier<R>, &'a RoundedPoly<R>, &'a SmallPoly<R>);
 
-impl<R: Ring> WithSimd for MulRounded<'_, R> {
+impl<R: RnsRing> WithSimd for MulRounded<'_, R> {
     type Output = RoundedPoly<R>;
 
     #[inline(always)]
@@ -151,9 +161,9 @@ impl<R: Ring> WithSimd for MulRounded<'_, R> {
 }
 
 /// The work of [`mul`].
-pub(crate) struct Mul<'a, R: Ring>(pub(crate) &'a Poly<R>, pub(crate) &'a Poly<R>);
+struct Mul<'a, R: RnsRing>(&'a Poly<R>, &'a Poly<R>);
 
-impl<R: Ring> WithSimd for Mul<'_, R> {
+impl<R: RnsRing> WithSimd for Mul<'_, R> {
     type Output = Poly<R>;
 
     #[inline(always)]

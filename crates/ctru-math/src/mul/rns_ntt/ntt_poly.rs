@@ -5,16 +5,15 @@
 
 use super::basemul::basemul;
 use super::crt;
-use super::plan::{ThirdPrime, TwoPrimes};
+use super::plan::{RnsRing, ThirdPrime, TwoPrimes};
 use super::transform::{Operand, forward, inverse};
 use crate::array::Array;
 use crate::poly::Poly;
-use crate::ring::Ring;
 use crate::simd::{Simd, WithSimd};
 use crate::wipe::Scratch;
 
 /// A polynomial in NTT form, wiped when dropped.
-pub(crate) trait NttForm<R: Ring> {
+pub(crate) trait NttForm<R: RnsRing> {
     /// Becomes a copy of `other`.
     fn copy_from(&mut self, other: &Self);
 
@@ -29,16 +28,16 @@ pub(crate) trait NttForm<R: Ring> {
 }
 
 /// A polynomial in NTT form modulo two primes: enough if one factor of each product is small.
-pub(crate) struct NttPoly2<R: Ring>(pub(super) Scratch<[i16; 2], R::Padded<[i16; 2]>>);
+pub(crate) struct NttPoly2<R: RnsRing>(pub(super) Scratch<[i16; 2], R::Padded<[i16; 2]>>);
 
 /// A polynomial in NTT form modulo three primes.
-pub(crate) struct NttPoly3<R: Ring> {
+pub(crate) struct NttPoly3<R: RnsRing> {
     /// The form modulo the first two primes.
     pub(crate) two: NttPoly2<R>,
     third: Scratch<i16, R::Padded<i16>>,
 }
 
-impl<R: Ring> NttPoly2<R> {
+impl<R: RnsRing> NttPoly2<R> {
     /// Returns the NTT form of zero.
     pub(crate) fn zero() -> Self {
         Self(Scratch::new())
@@ -58,7 +57,7 @@ impl<R: Ring> NttPoly2<R> {
     }
 }
 
-impl<R: Ring> NttForm<R> for NttPoly2<R> {
+impl<R: RnsRing> NttForm<R> for NttPoly2<R> {
     fn copy_from(&mut self, other: &Self) {
         self.0.copy_from_slice(&other.0);
     }
@@ -80,14 +79,14 @@ impl<R: Ring> NttForm<R> for NttPoly2<R> {
     }
 }
 
-impl<R: Ring> NttPoly3<R> {
+impl<R: RnsRing> NttPoly3<R> {
     /// Returns the NTT form of zero.
     pub(crate) fn zero() -> Self {
         Self { two: NttPoly2::zero(), third: Scratch::new() }
     }
 }
 
-impl<R: Ring> NttForm<R> for NttPoly3<R> {
+impl<R: RnsRing> NttForm<R> for NttPoly3<R> {
     fn copy_from(&mut self, other: &Self) {
         self.two.copy_from(&other.two);
         self.third.copy_from_slice(&other.third);
@@ -125,7 +124,7 @@ pub(crate) struct Take<'a, T>(pub(crate) &'a mut T, pub(crate) &'a mut T);
 
 macro_rules! work {
     ($($form:ident)+) => {$(
-        impl<R: Ring, A: Operand> WithSimd for Transform<'_, $form<R>, A> {
+        impl<R: RnsRing, A: Operand> WithSimd for Transform<'_, $form<R>, A> {
             type Output = ();
 
             #[inline(always)]
@@ -134,7 +133,7 @@ macro_rules! work {
             }
         }
 
-        impl<R: Ring> WithSimd for Multiply<'_, $form<R>> {
+        impl<R: RnsRing> WithSimd for Multiply<'_, $form<R>> {
             type Output = ();
 
             #[inline(always)]
@@ -143,7 +142,7 @@ macro_rules! work {
             }
         }
 
-        impl<R: Ring> WithSimd for Take<'_, $form<R>> {
+        impl<R: RnsRing> WithSimd for Take<'_, $form<R>> {
             type Output = Poly<R>;
 
             #[inline(always)]

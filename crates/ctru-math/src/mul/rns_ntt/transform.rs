@@ -406,7 +406,7 @@ mod tests {
     use crate::mul::rns_ntt::basemul::basemul;
     use crate::mul::rns_ntt::plan::input_bound;
     use crate::mul::rns_ntt::plan::{RnsRing, ThirdPrime, TwoPrimes};
-    use crate::ring::{R653, R761, R1277};
+    use crate::ring::for_each_ring;
     use crate::simd::Checked;
 
     /// Centred coefficients.
@@ -440,9 +440,12 @@ mod tests {
     }
 
     /// Checks that no sum leaves 16 bits and that the residues of whole trees are those of the
-    /// definition. The `n` coefficients are the ends of the input range, with signs in runs of
+    /// definition. The coefficients, as many as fit,
+    /// are the ends of the input range, with signs in runs of
     /// several lengths and with random signs.
-    fn check_extremes<P: Plan>(n: usize) {
+    fn check_extremes<P: Plan>() {
+        let half = P::Ring::SHAPE.len() / 2;
+        let n = P::Ring::N.max(half);
         let end = input_bound::<P::Ring>() as i16;
         let runs = |length: usize| {
             (0..n)
@@ -454,7 +457,6 @@ mod tests {
             let sign = |bits: u32| if bits >> 31 == 0 { end } else { -end };
             (0..n).map(|_| sign(random.next())).collect::<Vec<_>>()
         };
-        let half = (P::LEAF_DEGREE << P::Ring::RNS_LAYERS) / 2;
         let lengths = [n, 1, 2, 3, P::LEAF_DEGREE, n / 32, n / 16, n / 4, n / 2, half];
         let mut inputs: Vec<_> = lengths.into_iter().map(runs).collect();
         inputs.extend([random(), random(), random()]);
@@ -480,11 +482,12 @@ mod tests {
 
     #[test]
     fn lazy_sums_of_extremes_fit() {
-        check_extremes::<TwoPrimes<R653>>(653);
-        check_extremes::<TwoPrimes<R761>>(768);
-        check_extremes::<TwoPrimes<R1277>>(1280);
-        check_extremes::<ThirdPrime<R653>>(653);
-        check_extremes::<ThirdPrime<R761>>(768);
-        check_extremes::<ThirdPrime<R1277>>(1280);
+        macro_rules! check {
+            ($ring:ident $n:literal $numbers:tt) => {
+                check_extremes::<TwoPrimes<crate::ring::$ring>>();
+                check_extremes::<ThirdPrime<crate::ring::$ring>>();
+            };
+        }
+        for_each_ring!(check);
     }
 }

@@ -5,11 +5,11 @@
 use std::hint::black_box;
 
 use ctru_math::mul::Multiplier;
-use ctru_math::{Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_math::{Arithmetic, Poly, R653, R761, R1277, SmallPoly};
 use ml_kem::kem::Decapsulate;
 use ml_kem::{B32, DecapsulationKey, MlKem768, Seed};
 
-fn products<R: Ring>(count: u32) {
+fn products<R: Arithmetic>(count: u32) {
     let mut multiplier = Multiplier::<R>::new();
     // The time of a product does not depend on its operands.
     let (mut product, factor) = (Poly::<R>::from(&SmallPoly::one()), SmallPoly::<R>::one());

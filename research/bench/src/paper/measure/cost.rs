@@ -131,11 +131,10 @@ mod tests {
     #[test]
     fn every_kernel_is_known() {
         for kernels in table::ALL {
-            let [of_653, of_761, of_1277] = kernels.each();
-            for work in
-                [of::<R653>(of_653.name()), of::<R761>(of_761.name()), of::<R1277>(of_1277.name())]
-            {
-                assert!(work.is_some(), "{}", of_761.name());
+            let names = [kernels.of::<R653>(), kernels.of::<R761>(), kernels.of::<R1277>()];
+            let [of_653, of_761, of_1277] = names.map(|kernel| kernel.name());
+            for work in [of::<R653>(of_653), of::<R761>(of_761), of::<R1277>(of_1277)] {
+                assert!(work.is_some(), "{of_761}");
             }
         }
         assert_eq!(of::<R653>("select_761"), None);

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 
 use ctru_math::mul::Multiplier;
-use ctru_math::{Poly, Ring, SmallPoly, backend};
+use ctru_math::{Arithmetic, Poly, SmallPoly, backend};
 use ctru_measure::{Record, cpu_name, sample};
 
 use super::session::Session;
@@ -17,7 +17,7 @@ const PRODUCTS: u32 = 64;
 /// Measures the product of an element of `R_q` and a small one.
 ///
 /// Its time does not depend on the operands.
-pub(super) fn product<R: Ring>(session: &mut Session<'_>) -> Result<(), Error> {
+pub(super) fn product<R: Arithmetic>(session: &mut Session<'_>) -> Result<(), Error> {
     let (large, small) = (Poly::<R>::one(), SmallPoly::<R>::one());
     let mut multiplier = Multiplier::new();
     let Ok(statistics) = sample(session.options.budget(), || -> Result<(), Infallible> {

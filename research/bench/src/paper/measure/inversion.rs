@@ -6,7 +6,7 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::{CudaDevice, CudaQueue};
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_kem::engine::device::powers::{Chain, Maps, Powers, padded};
-use ctru_math::Ring;
+use ctru_math::Arithmetic;
 
 use super::kernels::on_device;
 use super::session::Session;
@@ -27,7 +27,7 @@ type Invert<'a> = &'a dyn Fn(&Array, &Array, u32) -> Result<(), RuntimeError>;
 
 /// Measures each method in batches, launches in a row. The large batch takes seconds, so it is
 /// measured for the paper's parameter set only, and so is the serial chain.
-pub(super) fn inversions<R: Ring>(
+pub(super) fn inversions<R: Arithmetic>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
@@ -65,7 +65,7 @@ pub(super) fn inversions<R: Ring>(
     Ok(())
 }
 
-fn launch<R: Ring>(
+fn launch<R: Arithmetic>(
     queue: &CudaQueue,
     kernels: &'static RingKernels,
     arrays: &[&Array],
@@ -110,7 +110,7 @@ impl Arrays {
 
     /// Launches the trick as the paper does: three products per further element, each of which
     /// waits for the one before it, and one inversion.
-    fn chain<R: Ring>(&self, queue: &CudaQueue) -> Result<(), RuntimeError> {
+    fn chain<R: Arithmetic>(&self, queue: &CudaQueue) -> Result<(), RuntimeError> {
         let [factors, product] = &self.rows;
         for _ in 0..3 * (self.count - 1) {
             // An operation is one of the two factors.
@@ -121,7 +121,11 @@ impl Arrays {
 
     /// Launches the trick as a tree: one product per node on the way up, one inversion of the root,
     /// and two products per node on the way down.
-    fn tree<R: Ring>(&self, queue: &CudaQueue, invert: Invert<'_>) -> Result<(), RuntimeError> {
+    fn tree<R: Arithmetic>(
+        &self,
+        queue: &CudaQueue,
+        invert: Invert<'_>,
+    ) -> Result<(), RuntimeError> {
         let Self { count, leaves, levels, rows: [even, odd] } = self;
         let run = |kernels, arrays: &[&Array], count| launch::<R>(queue, kernels, arrays, count);
         run(&table::MULTIPLY_LEAVES, &[leaves, &levels[0].1], *count)?;

@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 
 use crate::array::{Array, Element};
 use crate::powers::{inverse_mod, power};
-use crate::ring::{R653, R761, R1277, Ring};
+use crate::ring::{Ring, for_each_ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle};
 use bounds::Schedule;
 pub(super) use bounds::{OUTPUT_BOUND, input_bound};
@@ -39,58 +39,83 @@ pub(super) const MOST_ALIASED: usize = 32;
 /// Most lanes of a vector.
 const MOST_LANES: usize = 32;
 
-/// The shape of a ring's transforms, of `N = RNS_LEAF_DEGREE << RNS_LAYERS` coefficients.
-pub trait RnsRing: Sized {
+/// The shape of a ring's transforms.
+#[derive(Copy, Clone, Debug)]
+pub struct Shape {
     /// Radix-2 layers above the leaves.
-    const RNS_LAYERS: usize;
+    pub(super) layers: usize,
     /// Degree of the leaves.
-    const RNS_LEAF_DEGREE: usize;
+    pub(super) leaf_degree: usize,
+}
 
-    /// Room for a plain product: `N` elements, and where coefficients are aliased, 64 more.
+impl Shape {
+    /// Returns the shortest shape for polynomials of `n` coefficients that leaves at most
+    /// [`MOST_ALIASED`] coefficients of a product aliased.
+    const fn of(n: usize) -> Self {
+        let shapes = [(8, 3), (8, 5), (9, 3), (MOST_LAYERS, MOST_DEGREE)];
+        let mut at = 0;
+        loop {
+            let (layers, leaf_degree) = shapes[at];
+            let shape = Self { layers, leaf_degree };
+            if shape.aliased(n) <= MOST_ALIASED {
+                return shape;
+            }
+            at += 1;
+        }
+    }
+
+    /// Returns the number of coefficients of the transforms.
+    pub(super) const fn len(self) -> usize {
+        self.leaf_degree << self.layers
+    }
+
+    /// Returns the number of coefficients by which a plain product is longer than the transform.
+    const fn aliased(self, n: usize) -> usize {
+        (2 * n - 1).saturating_sub(self.len())
+    }
+
+    /// Returns the room that a plain product needs.
+    const fn room(self, n: usize) -> usize {
+        self.len() + if self.aliased(n) > 0 { 2 * MOST_ALIASED } else { 0 }
+    }
+}
+
+/// A ring with the shape of its transforms.
+pub trait RnsRing: Ring {
+    /// The shape.
+    const SHAPE: Shape = Shape::of(Self::N);
+
+    /// Room for a plain product: the transform's length, and where coefficients are aliased, 64
+    /// more.
     type Padded<T: Element>: Array<T>;
 }
 
 macro_rules! transforms {
-    ($($ring:ident {
-        layers: $layers:literal, leaf_degree: $degree:literal, aliased: $aliased:expr
-    })+) => {$(
-        impl RnsRing for $ring {
-            const RNS_LAYERS: usize = $layers;
-            const RNS_LEAF_DEGREE: usize = $degree;
-            type Padded<T: Element> = [T; ($degree << $layers) + 2 * $aliased];
+    ($ring:ident $n:literal $numbers:tt) => {
+        impl RnsRing for crate::ring::$ring {
+            type Padded<T: Element> = [T; Shape::of($n).room($n)];
         }
-
-        const _: () = {
-            assert!($layers <= MOST_LAYERS && $degree <= MOST_DEGREE);
-            assert!(TwoPrimes::<$ring>::ALIASED <= $aliased);
-        };
-    )+};
+    };
 }
-
-transforms! {
-    R653 { layers: 8, leaf_degree: 5, aliased: MOST_ALIASED }
-    R761 { layers: 9, leaf_degree: 3, aliased: 0 }
-    R1277 { layers: 9, leaf_degree: 5, aliased: 0 }
-}
+for_each_ring!(transforms);
 
 /// Two trees side by side.
 pub(super) trait Plan: Sized {
     /// The ring.
-    type Ring: Ring;
+    type Ring: RnsRing;
     /// The primes of the two trees.
     const MODULI: [Modulus; 2];
     /// The nodes at which the two trees start.
     const ROOTS: [usize; 2];
 
     /// Degree of the leaves.
-    const LEAF_DEGREE: usize = Self::Ring::RNS_LEAF_DEGREE;
+    const LEAF_DEGREE: usize = Self::Ring::SHAPE.leaf_degree;
     /// Layers of each tree.
-    const LAYERS: usize = Self::Ring::RNS_LAYERS - Self::ROOTS[0].ilog2() as usize;
+    const LAYERS: usize = Self::Ring::SHAPE.layers - Self::ROOTS[0].ilog2() as usize;
     /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
     const WHOLE: bool = Self::ROOTS[0] == 1;
     /// Number of coefficients by which a plain product is longer than the transform.
-    const ALIASED: usize =
-        (2 * Self::Ring::N - 1).saturating_sub(Self::LEAF_DEGREE << Self::Ring::RNS_LAYERS);
+    const ALIASED: usize = Self::Ring::SHAPE.aliased(Self::Ring::N);
     /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's
     /// `2^LAYERS`.
     const SCALE: [Twiddle<i16>; 2] =
@@ -131,7 +156,7 @@ const fn scale(modulus: &Modulus, layers: usize) -> Twiddle<i16> {
 /// Residues modulo the first two primes, one prime in each tree.
 pub(super) struct TwoPrimes<R>(PhantomData<R>);
 
-impl<R: Ring> Plan for TwoPrimes<R> {
+impl<R: RnsRing> Plan for TwoPrimes<R> {
     type Ring = R;
     const MODULI: [Modulus; 2] = [MODULI[0], MODULI[1]];
     const ROOTS: [usize; 2] = [1, 1];
@@ -141,7 +166,7 @@ impl<R: Ring> Plan for TwoPrimes<R> {
 /// second.
 pub(super) struct ThirdPrime<R>(PhantomData<R>);
 
-impl<R: Ring> Plan for ThirdPrime<R> {
+impl<R: RnsRing> Plan for ThirdPrime<R> {
     type Ring = R;
     const MODULI: [Modulus; 2] = [MODULI[2], MODULI[2]];
     const ROOTS: [usize; 2] = [2, 3];

@@ -18,7 +18,6 @@ mod pairs;
 use core::mem;
 
 use self::pairs::{combine_pairs, little_endian, split_pairs};
-use crate::ring::{R653, R761, R1277, Ring};
 
 /// All radices are below this number: a value has at most 14 bits, and a pair of values has 28.
 pub const LIMIT: u32 = 1 << 14;
@@ -240,12 +239,6 @@ impl Plan {
         }
     }
 
-    /// Returns the plan for the coefficients of a ring.
-    #[must_use]
-    pub const fn of<R: Ring>() -> Self {
-        Self::new(R::N, R::Q)
-    }
-
     /// Returns the levels. The first one has the whole list.
     #[must_use]
     pub const fn levels(&self) -> &[Level] {
@@ -327,9 +320,3 @@ const fn shrink(mut radix: u32, limit: u32) -> (u32, usize) {
     }
     (radix, bytes)
 }
-
-const _: () = {
-    assert!(Plan::of::<R653>().bytes() == 994);
-    assert!(Plan::of::<R761>().bytes() == 1158);
-    assert!(Plan::of::<R1277>().bytes() == 2067);
-};
