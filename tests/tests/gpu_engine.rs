@@ -11,18 +11,15 @@ mod resident;
 #[path = "kem/seed_vectors.rs"]
 mod seed_vectors;
 
-use std::ops::DerefMut;
-
 use ctru_gpu_kernels::ptx::Module;
 use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, HostMemory, Queue, RuntimeError};
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaMemory, CudaQueue};
 use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{
-    Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
+    BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
+    PinnedBytes, Seeds,
 };
-use ctru_kem::{
-    Ciphertext, CtruPrime761, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret,
-};
+use ctru_kem::{CtruPrime761, DecapsulationKey, ParameterSet};
 use ctru_tests::every_set;
 use sha3::{Digest, Sha3_256};
 
@@ -50,99 +47,108 @@ enum Place {
     Loaded,
 }
 
-/// Returns `count` copies of `content` in memory of the given kind.
-fn vector<'a, P: ParameterSet, E: Engine<P>, T: Clone + Send + Sync + 'a>(
-    engine: &E,
-    place: Place,
-    content: T,
-    count: usize,
-) -> Box<dyn DerefMut<Target = [T]> + 'a>
-where
-    E::Pinned<T>: 'a,
-{
+/// Returns zeros in memory of the given kind.
+fn zeros(engine: &dyn BatchEngine, place: Place, len: usize) -> PinnedBytes {
     // The room at the end keeps two vectors from sharing a page, because no page can be pinned
     // twice.
-    let mut vector = Vec::with_capacity(count + (1 << 16) / size_of::<T>() + 1);
-    vector.resize(count, content);
+    let mut bytes = Vec::with_capacity(len + (1 << 16));
+    bytes.resize(len, 0);
     match place {
-        Place::Host => Box::new(vector),
-        Place::Pinned | Place::Loaded => Box::new(engine.pin(vector).unwrap()),
+        Place::Host => PinnedBytes::new(bytes),
+        Place::Pinned | Place::Loaded => engine.pin(bytes).unwrap(),
     }
 }
 
 /// Returns the hash of all results of a batch: key generation, encapsulation and decapsulation.
 /// Every eighth ciphertext is changed before it is decapsulated.
-fn hash<P: ParameterSet, E: Engine<P>>(engine: &E, count: usize, place: Place) -> [u8; 32] {
+fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
+    let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
     let mut hash = Sha3_256::new();
-    let mut public = vector(engine, place, EncapsulationKey::<P>::placeholder(), count);
-    let mut private = vector(engine, place, DecapsulationKey::<P>::placeholder(), count);
-    engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
-    public.iter().for_each(|key| hash.update(key));
-    private.iter().for_each(|key| hash.update(key));
-    let mut alone = vector(engine, place, DecapsulationKey::<P>::placeholder(), count);
-    engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut alone).unwrap();
+    let mut public = zeros(engine, place, count * sizes.encapsulation_key);
+    let mut private = zeros(engine, place, count * sizes.decapsulation_key);
+    engine
+        .generate_rows(parameters, Seeds::Expand(SEEDS), Some(&mut public), &mut private)
+        .unwrap();
+    hash.update(&*public);
+    hash.update(&*private);
+    let mut alone = zeros(engine, place, private.len());
+    engine.generate_rows(parameters, Seeds::Expand(SEEDS), None, &mut alone).unwrap();
     assert!(alone[..] == private[..]);
     drop(alone);
 
     let resident = matches!(place, Place::Loaded);
-    let mut ciphertexts = vector(engine, place, Ciphertext::<P>::default(), count);
-    let mut secrets = vec![SharedSecret::default(); count];
-    let loaded = resident.then(|| engine.load_encapsulation_keys(&public).unwrap());
-    let keys = loaded.as_ref().map_or(Keys::Each(&public), Keys::Loaded);
-    engine.encapsulate(keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets).unwrap();
-    ciphertexts.iter().for_each(|ciphertext| hash.update(ciphertext));
-    secrets.iter().for_each(|secret| hash.update(secret));
-
-    for (i, ciphertext) in ciphertexts.iter_mut().enumerate().step_by(8) {
-        let mut bytes = ciphertext.as_ref().to_vec();
-        let at = i * 31 % bytes.len();
-        bytes[at] ^= 1 << (i / 8 % 8);
-        *ciphertext = Ciphertext::from_bytes(&bytes).unwrap();
+    let mut ciphertexts = zeros(engine, place, count * sizes.ciphertext);
+    let mut secrets = vec![0; count * 32];
+    let loaded = resident.then(|| engine.load_encapsulation_rows(parameters, &public).unwrap());
+    let keys = loaded.as_ref().map_or(KeyRows::Trusted(&public), KeyRows::Loaded);
+    engine
+        .encapsulate_rows(parameters, keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets)
+        .unwrap();
+    hash.update(&*ciphertexts);
+    hash.update(&secrets);
+    if !resident {
+        let again = (ciphertexts.to_vec(), secrets.clone());
+        let keys = KeyRows::Unchecked(&public);
+        engine
+            .encapsulate_rows(
+                parameters,
+                keys,
+                Seeds::Expand(SEEDS),
+                &mut ciphertexts,
+                &mut secrets,
+            )
+            .unwrap();
+        assert!((&again.0[..], &again.1) == (&ciphertexts[..], &secrets));
     }
-    let mut decapsulated = vec![SharedSecret::default(); count];
-    let loaded = resident.then(|| engine.load_decapsulation_keys(&private).unwrap());
-    let keys = loaded.as_ref().map_or(Keys::Each(&private), Keys::Loaded);
-    engine.decapsulate(keys, &ciphertexts, &mut decapsulated).unwrap();
-    for (i, (decapsulated, secret)) in decapsulated.iter().zip(&secrets).enumerate() {
-        assert_eq!(decapsulated == secret, i % 8 != 0, "operation {i}");
-        hash.update(decapsulated);
+
+    for (i, ciphertext) in ciphertexts.chunks_mut(sizes.ciphertext).enumerate().step_by(8) {
+        ciphertext[i * 31 % sizes.ciphertext] ^= 1 << (i / 8 % 8);
+    }
+    let mut decapsulated = vec![0; count * 32];
+    let loaded = resident.then(|| engine.load_decapsulation_rows(parameters, &private).unwrap());
+    let keys = loaded.as_ref().map_or(KeyRows::Trusted(&private), KeyRows::Loaded);
+    engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated).unwrap();
+    for (i, (own, secret)) in decapsulated.chunks(32).zip(secrets.chunks(32)).enumerate() {
+        assert_eq!(own == secret, i % 8 != 0, "operation {i}");
+    }
+    hash.update(&decapsulated);
+    if !resident {
+        let keys = KeyRows::Unchecked(&private);
+        engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut secrets).unwrap();
+        assert!(secrets == decapsulated);
     }
     hash.finalize().into()
 }
 
-fn gpu<P: ParameterSet>() -> DeviceEngine<P, CudaDevice> {
+fn gpu() -> DeviceEngine<CudaDevice> {
     DeviceEngine::new(cuda::open(0).unwrap(), DeviceOptions::default()).unwrap()
 }
 
 /// Checks large batches in each kind of memory.
 fn check_large<P: ParameterSet>() {
-    let engine = gpu::<P>();
+    let engine = gpu();
     for count in operations() {
-        let expected = hash::<P, _>(&CpuEngine::new().unwrap(), count, Place::Loaded);
+        let expected = hash::<P>(&CpuEngine::new().unwrap(), count, Place::Loaded);
         for place in [Place::Host, Place::Pinned, Place::Loaded] {
-            assert_eq!(hash::<P, _>(&engine, count, place), expected, "{count}, {place:?}");
+            assert_eq!(hash::<P>(&engine, count, place), expected, "{count}, {place:?}");
         }
     }
 }
 
 /// Checks the vectors of derived seeds.
 fn check_seeds<P: ParameterSet>() {
-    seed_vectors::check(&gpu::<P>());
+    seed_vectors::check::<P, _>(&gpu());
 }
 
 /// Checks batch sizes close to those of warps, blocks and chunks.
 fn check_sizes<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
+    let engine = DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
     for count in [1, 2, 31, 33, 95, 96, 97, 289] {
-        let expected = hash::<P, _>(&cpu, count, Place::Host);
+        let expected = hash::<P>(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned] {
-            assert_eq!(
-                hash::<P, _>(&engine, count, place),
-                expected,
-                "{count} operations, {place:?}"
-            );
+            assert_eq!(hash::<P>(&engine, count, place), expected, "{count} operations, {place:?}");
         }
     }
 }
@@ -150,16 +156,16 @@ fn check_sizes<P: ParameterSet>() {
 /// Checks calls from more threads than there are slots, with batches of one chunk and of several.
 fn check_callers<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = &DeviceEngine::<P, _>::new(cuda::open(0).unwrap(), options).unwrap();
+    let engine = &DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
-    let expected = [32, 150].map(|count| (count, hash::<P, _>(&cpu, count, Place::Host)));
+    let expected = [32, 150].map(|count| (count, hash::<P>(&cpu, count, Place::Host)));
     std::thread::scope(|scope| {
         for caller in 0..8 {
             let (count, expected) = expected[caller % 2];
             scope.spawn(move || {
                 for place in [Place::Host, Place::Pinned, Place::Loaded] {
                     assert_eq!(
-                        hash::<P, _>(engine, count, place),
+                        hash::<P>(engine, count, place),
                         expected,
                         "{count} operations, {place:?}"
                     );
@@ -174,14 +180,14 @@ fn check_callers<P: ParameterSet>() {
 fn check_resident<P: ParameterSet>() {
     let device = cuda::open(0).unwrap();
     for count in operations() {
-        resident::check_operations(&device, &gpu::<P>(), count, false, 0);
+        resident::check_operations::<P, _>(&device, &gpu(), count, false, 0);
     }
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(device, options).unwrap();
+    let engine = DeviceEngine::new(device, options).unwrap();
     for (count, seeds_each, offset) in [(1, true, 0), (97, false, 1), (289, true, 4)] {
-        resident::check_operations(&device, &engine, count, seeds_each, offset);
+        resident::check_operations::<P, _>(&device, &engine, count, seeds_each, offset);
     }
-    resident::check_faults(&device, &engine, 500);
+    resident::check_faults::<P, _>(&device, &engine, 500);
 }
 
 every_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
@@ -193,38 +199,37 @@ fn several_gpus() {
     type Set = CtruPrime761;
     let count = cuda::devices().unwrap().len().max(2) as u32;
     let devices = (0..count).map(|i| cuda::open(i).or_else(|_| cuda::open(0)).unwrap());
-    let engine = DeviceEngine::<Set, _>::over(devices.collect(), DeviceOptions::default()).unwrap();
+    let engine = DeviceEngine::over(devices.collect(), DeviceOptions::default()).unwrap();
     let cpu = CpuEngine::new().unwrap();
     for count in [1, 33, 2049, 70_000] {
-        let expected = hash::<Set, _>(&cpu, count, Place::Host);
+        let expected = hash::<Set>(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned, Place::Loaded] {
-            assert_eq!(hash::<Set, _>(&engine, count, place), expected, "{count}, {place:?}");
+            assert_eq!(hash::<Set>(&engine, count, place), expected, "{count}, {place:?}");
         }
     }
 }
 
 /// Returns the hash of all results of a batch with one key.
-fn hash_of_one_key<E: Engine<CtruPrime761>>(engine: &E, count: usize, place: Place) -> [u8; 32] {
-    let mut hash = Sha3_256::new();
-    let private = DecapsulationKey::<CtruPrime761>::generate_deterministic(&[1; 32], &[2; 32]);
+fn hash_of_one_key(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
+    type Set = CtruPrime761;
+    let private = DecapsulationKey::<Set>::generate_deterministic(&[1; 32], &[2; 32]);
     let public = private.encapsulation_key();
-    let mut ciphertexts = vector(engine, place, Ciphertext::default(), count);
-    let mut secrets = vec![SharedSecret::default(); count];
-    let seeds = Seeds::Expand(SEEDS);
-    engine.encapsulate(Keys::One(&public), seeds, &mut ciphertexts, &mut secrets).unwrap();
-    let mut decapsulated = vec![SharedSecret::default(); count];
-    engine.decapsulate(Keys::One(&private), &ciphertexts, &mut decapsulated).unwrap();
+    let mut ciphertexts = zeros(engine, place, count * Set::CIPHERTEXT_BYTES);
+    let [mut secrets, mut decapsulated] = [(); 2].map(|()| vec![0; count * 32]);
+    let (parameters, seeds) = (Set::PARAMETERS, Seeds::Expand(SEEDS));
+    let keys = KeyRows::Trusted(public.as_ref());
+    engine.encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+    let keys = KeyRows::Trusted(private.as_ref());
+    engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated).unwrap();
     assert!(decapsulated == secrets);
-    ciphertexts.iter().for_each(|ciphertext| hash.update(ciphertext));
-    secrets.iter().for_each(|secret| hash.update(secret));
-    hash.finalize().into()
+    Sha3_256::new().chain_update(&*ciphertexts).chain_update(&secrets).finalize().into()
 }
 
 /// Checks batches with one key on both sides of the sizes from which the engine takes other
 /// kernels, other chunks, and other ways of the results to the host.
 #[test]
 fn batches_with_one_key_of_all_sizes() {
-    let (engine, cpu) = (gpu::<CtruPrime761>(), CpuEngine::new().unwrap());
+    let (engine, cpu) = (gpu(), CpuEngine::new().unwrap());
     for count in [512, 513, 1024, 1025, 16_383, 16_500] {
         let expected = hash_of_one_key(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned] {
@@ -238,15 +243,18 @@ fn batches_with_one_key_of_all_sizes() {
 #[test]
 fn batches_of_key_pairs_of_all_sizes() {
     type Set = CtruPrime761;
-    let engine = gpu::<Set>();
+    let engine = gpu();
     for count in [8192, 8193, 20_000, 66_000] {
-        let mut public =
-            vector(&engine, Place::Pinned, EncapsulationKey::<Set>::placeholder(), count);
-        let mut private =
-            vector(&engine, Place::Pinned, DecapsulationKey::<Set>::placeholder(), count);
-        engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
-        for (i, (public, private)) in public.iter().zip(private.iter()).enumerate() {
-            assert!(*public == private.encapsulation_key(), "{i} of {count}");
+        let mut public = zeros(&engine, Place::Pinned, count * Set::ENCAPSULATION_KEY_BYTES);
+        let mut private = zeros(&engine, Place::Pinned, count * Set::DECAPSULATION_KEY_BYTES);
+        let seeds = Seeds::Expand(SEEDS);
+        engine.generate_rows(Set::PARAMETERS, seeds, Some(&mut public), &mut private).unwrap();
+        let public = public.chunks(Set::ENCAPSULATION_KEY_BYTES);
+        for (i, (public, private)) in
+            public.zip(private.chunks(Set::DECAPSULATION_KEY_BYTES)).enumerate()
+        {
+            let private = DecapsulationKey::<Set>::from_bytes(private).unwrap();
+            assert!(*public == *private.encapsulation_key().as_ref(), "{i} of {count}");
         }
     }
 }
@@ -258,7 +266,7 @@ fn memory_of_other_code() {
     type Set = CtruPrime761;
     const COUNT: usize = 100_000;
     let device = cuda::open(0).unwrap();
-    let engine = gpu::<Set>();
+    let engine = gpu();
     let producer = device.queue().unwrap();
     let private = DecapsulationKey::<Set>::generate_deterministic(&[1; 32], &[2; 32]);
     let mut staged = producer.pinned::<u8>(COUNT * 32).unwrap();
@@ -282,9 +290,9 @@ fn memory_of_other_code() {
         unsafe { device.lend(memory.address(), memory.bytes()) }
     };
     let (rows, seed_rows) = (lend(&key), lend(&seeds));
-    let (keys, given) = (ResidentKeys::Rows(&*rows), ResidentSeeds::Each(&*seed_rows));
+    let (keys, given) = (ResidentKeys::Trusted(&*rows), ResidentSeeds::Each(&*seed_rows));
     let (to, made) = (lend(&ciphertexts), lend(&secrets));
-    engine.resident(&after).encapsulate(keys, given, &to, &made).unwrap();
+    engine.resident(Set::PARAMETERS, &after).unwrap().encapsulate(keys, given, &to, &made).unwrap();
 
     let mut results = vec![0; COUNT * 32];
     producer.scope(|scope| producer.download_to(scope, &secrets, &mut results)).unwrap();
@@ -316,7 +324,8 @@ fn more_memory_than_the_card_has() {
         memory_limit: usize::MAX,
         ..DeviceOptions::default()
     };
-    let error = DeviceEngine::<CtruPrime761, _>::new(device, options).unwrap_err();
+    let engine = DeviceEngine::new(device, options).unwrap();
+    let error = engine.prepare(<CtruPrime761>::PARAMETERS).unwrap_err();
     let out_of_memory = matches!(
         error,
         EngineError::Device {
@@ -327,8 +336,8 @@ fn more_memory_than_the_card_has() {
     assert!(out_of_memory, "{error}");
     // The device still works after the error.
     assert_eq!(
-        hash::<CtruPrime761, _>(&gpu(), 5, Place::Host),
-        hash::<CtruPrime761, _>(&CpuEngine::new().unwrap(), 5, Place::Host)
+        hash::<CtruPrime761>(&gpu(), 5, Place::Host),
+        hash::<CtruPrime761>(&CpuEngine::new().unwrap(), 5, Place::Host)
     );
 }
 

@@ -6,7 +6,7 @@ use std::mem;
 use std::ptr::NonNull;
 
 use ctru_fork::Process;
-use ctru_kem::engine::{CpuEngine, CpuRows, EngineError, RowEngine, RowError, Seeds};
+use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError, KeyRows, Seeds};
 use ctru_kem::{Encoding, KEY_PAIR_SEED_BYTES, Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use zeroize::Zeroizing;
 
@@ -84,12 +84,12 @@ pub unsafe extern "C" fn ctru_engine_free(engine: *mut ctru_engine) {
 }
 
 impl ctru_engine {
-    /// Returns the engine of the parameter set with this number.
+    /// Returns the parameters of the set with this number.
     ///
     /// # Errors
     /// [`CTRU_ERROR_FORK`] if the threads are those of another process, which would never answer.
     /// [`CTRU_ERROR_SET`] if no set has the number.
-    fn rows(&self, set: c_int) -> Result<CpuRows, c_int> {
+    fn parameters(&self, set: c_int) -> Result<Parameters, c_int> {
         if !self.process.is_current() {
             return Err(CTRU_ERROR_FORK);
         }
@@ -97,8 +97,7 @@ impl ctru_engine {
             parameters.encoding == Encoding::MixedRadix
                 && c_int::try_from(parameters.degree()) == Ok(set)
         };
-        let parameters = Parameters::ALL.iter().find(of_set).ok_or(CTRU_ERROR_SET)?;
-        Ok(CpuRows::new(self.cpu.clone(), *parameters))
+        Parameters::ALL.iter().find(of_set).copied().ok_or(CTRU_ERROR_SET)
     }
 }
 
@@ -196,17 +195,17 @@ unsafe fn with_seeds<const N: usize>(
 }
 
 /// Returns the code of an error, and notes the row of a key that was refused.
-fn code(error: RowError, refused: &mut Option<usize>) -> c_int {
+fn code(error: EngineError, refused: &mut Option<usize>) -> c_int {
     match error {
-        RowError::EncapsulationKey { row, .. } => {
+        EngineError::EncapsulationKey { row, .. } => {
             *refused = Some(row);
             CTRU_ERROR_PUBLIC_KEY
         }
-        RowError::DecapsulationKey { row, .. } => {
+        EngineError::DecapsulationKey { row, .. } => {
             *refused = Some(row);
             CTRU_ERROR_SECRET_KEY
         }
-        RowError::Bytes { .. } | RowError::Engine(EngineError::Length { .. }) => CTRU_ERROR_LENGTH,
+        EngineError::Rows { .. } | EngineError::Length { .. } => CTRU_ERROR_LENGTH,
         _ => CTRU_ERROR_INTERNAL,
     }
 }
@@ -235,15 +234,18 @@ unsafe fn generate(
 ) -> c_int {
     wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
-        let engine = unsafe { self::engine(engine) }?.rows(set)?;
-        let sizes = engine.parameters().sizes();
+        let engine = unsafe { self::engine(engine) }?;
+        let parameters = engine.parameters(set)?;
+        let sizes = parameters.sizes();
         let count = sk.room(sizes.decapsulation_key)?;
         if pk.room(sizes.encapsulation_key)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
         let (mut public, mut secret) = (zeros(pk.bytes)?, zeros(sk.bytes)?);
         let work = |seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>| {
-            engine.generate(seeds, &mut public, &mut secret).map_err(|_| CTRU_ERROR_INTERNAL)
+            let public = Some(&mut public[..]);
+            let generated = engine.cpu.generate_rows(parameters, seeds, public, &mut secret);
+            generated.map_err(|_| CTRU_ERROR_INTERNAL)
         };
         // SAFETY: the caller promises this of `coins`. Their slice ends before anything is written,
         // and the results have the bytes of the buffers.
@@ -270,18 +272,20 @@ unsafe fn encapsulate(
 ) -> c_int {
     wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
-        let engine = unsafe { self::engine(engine) }?.rows(set)?;
+        let engine = unsafe { self::engine(engine) }?;
+        let parameters = engine.parameters(set)?;
         let count = ss.room(SHARED_SECRET_BYTES)?;
-        if ct.room(engine.parameters().sizes().ciphertext)? != count {
+        if ct.room(parameters.sizes().ciphertext)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
         let (mut ciphertexts, mut secrets) = (zeros(ct.bytes)?, zeros(ss.bytes)?);
         let mut refused = None;
         let work = |seeds: Seeds<'_, SEED_BYTES>| {
             // SAFETY: the caller promises this of `pk`. The slice ends with this closure.
-            let keys = unsafe { pk.read() }?;
+            let keys = KeyRows::Unchecked(unsafe { pk.read() }?);
             engine
-                .encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
+                .cpu
+                .encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets)
                 .map_err(|error| code(error, &mut refused))
         };
         // SAFETY: the caller promises this of `coins` and of `row`. The slices of inputs have ended
@@ -310,9 +314,10 @@ unsafe fn decapsulate(
 ) -> c_int {
     wiping::<STACK>(|| {
         // SAFETY: the caller promises this of the pointer.
-        let engine = unsafe { self::engine(engine) }?.rows(set)?;
+        let engine = unsafe { self::engine(engine) }?;
+        let parameters = engine.parameters(set)?;
         let count = ss.room(SHARED_SECRET_BYTES)?;
-        if count.checked_mul(engine.parameters().sizes().ciphertext) != Some(ct.bytes) {
+        if count.checked_mul(parameters.sizes().ciphertext) != Some(ct.bytes) {
             return Err(CTRU_ERROR_LENGTH);
         }
         let mut secrets = zeros(ss.bytes)?;
@@ -320,8 +325,10 @@ unsafe fn decapsulate(
         // SAFETY: the caller promises this of `ct`, `sk` and `row`. The slices end before anything
         // is written, and the results have the bytes of the buffer.
         unsafe {
+            let keys = KeyRows::Unchecked(sk.read()?);
             let result = engine
-                .decapsulate(sk.read()?, ct.read()?, &mut secrets)
+                .cpu
+                .decapsulate_rows(parameters, keys, ct.read()?, &mut secrets)
                 .map_err(|error| code(error, &mut refused));
             write_row(row, refused);
             result?;

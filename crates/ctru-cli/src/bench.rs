@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Duration;
 
-use ctru_kem::{Encoding, ParameterSet, Parameters, Set, with_parameters};
+use ctru_kem::{Encoding, Parameters, Set};
 use ctru_measure::{
     HostMemory, KeyUse, Operation, Record, SeedUse, Workload, cpu_name, parse_seconds, table,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::engine::{EngineArgs, EngineFactory, with_engine};
+use crate::engine::{Chosen, EngineArgs};
 use crate::error::Error;
 use crate::parameters::{encoding_parser, set_parser};
 
@@ -87,10 +87,7 @@ pub(crate) struct Args {
 /// # Errors
 /// [`Error`] if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
-    with_engine!(args.engine, |engine| measure(args, engine, out))
-}
-
-fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> Result<(), Error> {
+    let chosen = args.engine.start()?;
     let sets = if args.sets.is_empty() { Set::ALL } else { &args.sets };
     let operations =
         if args.operations.is_empty() { &Operation::ALL[..] } else { &args.operations };
@@ -113,9 +110,7 @@ fn measure<F: EngineFactory>(args: &Args, factory: &F, out: &mut dyn Write) -> R
             records.push(record);
             Ok(())
         };
-        with_parameters!(parameters, P => {
-            measure_set::<P, F>(args, factory, &cases, &progress, &mut report)
-        })?;
+        measure_set(args, &chosen, parameters, &cases, &progress, &mut report)?;
     }
     progress.finish_and_clear();
     if !args.json {
@@ -179,14 +174,15 @@ fn print_table(records: &[Record], out: &mut dyn Write) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::BatchMemory`].
-fn check_memory<P: ParameterSet, F: EngineFactory>(
+fn check_memory(
+    parameters: Parameters,
     cases: &[Case],
     seeds: SeedUse,
     batch: usize,
     callers: usize,
 ) -> Result<(), Error> {
     let fits = cases.iter().all(|case| {
-        let bytes = Workload::<P, F::For<P>>::host_bytes(case.operation, seeds, batch, callers);
+        let bytes = Workload::host_bytes(parameters, case.operation, seeds, batch, callers);
         bytes.is_some_and(|bytes| {
             let mut memory = Vec::<u8>::new();
             let reserved = memory.try_reserve_exact(bytes);
@@ -218,25 +214,26 @@ impl Case {
 }
 
 /// Measures all cases of one parameter set and encoding.
-fn measure_set<P: ParameterSet, F: EngineFactory>(
+fn measure_set(
     args: &Args,
-    factory: &F,
+    chosen: &Chosen,
+    parameters: Parameters,
     cases: &[Case],
     progress: &ProgressBar,
     report: &mut dyn FnMut(Record) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let parameters = P::PARAMETERS;
     let callers = args.callers.into();
     let memory = if args.pageable { HostMemory::Pageable } else { HostMemory::Pinned };
     let budget = Duration::from_secs_f64(args.seconds);
-    let engine = factory.engine::<P>()?;
+    let opened = chosen.open()?;
     for (index, &batch) in args.batches.iter().enumerate() {
         let batch = batch as usize;
         progress.set_message(format!("{parameters}: keys"));
         // With the data on the device, only single operations take keys from the host.
         let prepared = if args.on_device { 1 } else { batch };
-        check_memory::<P, F>(cases, args.seeds, prepared, callers)?;
-        let workload = Workload::<P, _>::new(&engine, prepared, memory)?.with_seeds(args.seeds);
+        check_memory(parameters, cases, args.seeds, prepared, callers)?;
+        let workload = Workload::new(opened.engine(), parameters, prepared, memory)?;
+        let workload = workload.with_seeds(args.seeds);
         // Single operations do not depend on the size of batches.
         let cases = cases.iter().filter(|case| index == 0 || case.batch.is_some());
         for &Case { operation, batch: keys } in cases {
@@ -250,20 +247,20 @@ fn measure_set<P: ParameterSet, F: EngineFactory>(
             report(match keys {
                 Some(keys) => {
                     let statistics = if args.on_device {
-                        factory.on_device(&engine, (operation, keys), batch, budget)?
+                        opened.on_device(parameters, (operation, keys), batch, budget)?
                     } else {
                         workload.batch(operation, keys, budget, callers)?
                     };
                     let transfers = if args.on_device {
                         "none, data on the device"
                     } else {
-                        factory.transfers(memory)
+                        chosen.transfers(memory)
                     };
                     let record = Record {
                         bench: "batch".to_owned(),
-                        engine: factory.name().to_owned(),
-                        device: factory.device(),
-                        backend: factory.backend().to_owned(),
+                        engine: chosen.name().to_owned(),
+                        device: chosen.device(),
+                        backend: chosen.backend().to_owned(),
                         keys,
                         seeds: match operation {
                             Operation::Keygen | Operation::Encaps => args.seeds,
@@ -271,7 +268,7 @@ fn measure_set<P: ParameterSet, F: EngineFactory>(
                         },
                         batch,
                         transfers: transfers.to_owned(),
-                        threads: factory.threads(),
+                        threads: chosen.threads(),
                         callers,
                         ..record
                     };

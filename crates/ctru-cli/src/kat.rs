@@ -10,6 +10,7 @@
 use std::io::Write;
 
 use clap::Subcommand;
+use ctru_kem::engine::BatchEngine;
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES,
     Set, with_parameters,
@@ -18,7 +19,7 @@ use ctru_program::visible;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use crate::engine::{EngineArgs, EngineFactory, with_engine};
+use crate::engine::{Chosen, EngineArgs};
 use crate::error::Error;
 use crate::lines;
 use crate::names::{self, PathOrStdio};
@@ -80,17 +81,13 @@ struct Failure {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let Action::Check { engine, files } = &args.action;
     names::check_inputs(files)?;
-    with_engine!(engine, |factory| check_files(files, factory, out))
+    check_files(files, &engine.start()?, out)
 }
 
-fn check_files<F: EngineFactory>(
-    files: &[PathOrStdio],
-    factory: &F,
-    out: &mut dyn Write,
-) -> Result<bool, Error> {
+fn check_files(files: &[PathOrStdio], chosen: &Chosen, out: &mut dyn Write) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
     for file in files {
-        match check_file(file, factory) {
+        match check_file(file, chosen) {
             Ok(report) => {
                 for Failure { line, field, problem } in &report.failures {
                     let problem = visible(problem);
@@ -126,7 +123,7 @@ fn check_files<F: EngineFactory>(
 /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
 /// [`Error::Utf16`] if the file has another encoding than UTF-8,
 /// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails.
-fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Report, Error> {
+fn check_file(file: &PathOrStdio, chosen: &Chosen) -> Result<Report, Error> {
     let mut lines = lines::open(file)?;
     let mut report = Report::default();
     loop {
@@ -148,8 +145,10 @@ fn check_file<F: EngineFactory>(file: &PathOrStdio, factory: &F) -> Result<Repor
             let batch: Vec<_> =
                 records.iter().filter(|(_, record)| record.parameters == parameters).collect();
             if !batch.is_empty() {
-                let report = &mut report;
-                with_parameters!(parameters, P => check_records::<P, F>(&batch, factory, report))?;
+                let (engine, report) = (chosen.open()?, &mut report);
+                with_parameters!(parameters, P => {
+                    check_records::<P>(&batch, engine.engine(), report)
+                })?;
             }
         }
     }
@@ -294,12 +293,11 @@ fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
 }
 
 /// Checks records of one parameter set and encoding. Each record comes with its line number.
-fn check_records<P: ParameterSet, F: EngineFactory>(
+fn check_records<P: ParameterSet>(
     records: &[&(usize, Record)],
-    factory: &F,
+    engine: &dyn BatchEngine,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let engine = factory.engine::<P>()?;
     let mut sound = Vec::new();
     let mut inputs = Vec::new();
     for (line, record) in records {
@@ -318,7 +316,7 @@ fn check_records<P: ParameterSet, F: EngineFactory>(
     let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
         vec![Vec::new(); sound.len()];
     for path in ApiPath::ALL {
-        let transcripts = transcripts(path, &engine, &inputs)?;
+        let transcripts = transcripts(path, engine, &inputs)?;
         for ((transcript, (_, record)), told) in
             transcripts.iter().zip(&sound).zip(&mut differences)
         {

@@ -7,7 +7,7 @@
 
 use std::io::Write;
 
-use ctru_kem::engine::Engine;
+use ctru_kem::engine::BatchEngine;
 use ctru_kem::{
     Ciphertext, DecapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES, Set,
     with_parameters,
@@ -15,7 +15,7 @@ use ctru_kem::{
 use sha3::{Digest, Sha3_256};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-use crate::engine::{EngineArgs, EngineFactory, with_engine};
+use crate::engine::EngineArgs;
 use crate::error::Error;
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
 
@@ -64,21 +64,18 @@ fn known_answer(parameters: Parameters) -> Option<&'static str> {
 /// # Errors
 /// [`Error`] if the system gives no randomness, or the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
-    with_engine!(args.engine, |factory| check(factory, out))
-}
-
-fn check<F: EngineFactory>(factory: &F, out: &mut dyn Write) -> Result<bool, Error> {
+    let chosen = args.engine.start()?;
     writeln!(
         out,
         "{} engine on {} ({}), {} threads",
-        factory.name(),
-        factory.device(),
-        factory.backend(),
-        factory.threads()
+        chosen.name(),
+        chosen.device(),
+        chosen.backend(),
+        chosen.threads()
     )?;
     let mut all = true;
     for parameters in Parameters::ALL.iter().copied() {
-        let checks = with_parameters!(parameters, P => checks::<P, F>(factory))?;
+        let checks = with_parameters!(parameters, P => checks::<P>(chosen.open()?.engine()))?;
         for (check, passed) in checks {
             writeln!(out, "{} {parameters}: {check}", if passed { "ok    " } else { "FAILED" })?;
             all &= passed;
@@ -89,12 +86,11 @@ fn check<F: EngineFactory>(factory: &F, out: &mut dyn Write) -> Result<bool, Err
 }
 
 /// Returns the name of each check, and whether it passed.
-fn checks<P: ParameterSet, F: EngineFactory>(factory: &F) -> Result<Vec<(String, bool)>, Error> {
-    let engine = factory.engine::<P>()?;
+fn checks<P: ParameterSet>(engine: &dyn BatchEngine) -> Result<Vec<(String, bool)>, Error> {
     let mut checks = Vec::new();
     if let Some(expected) = known_answer(P::PARAMETERS) {
         for path in ApiPath::ALL {
-            let answer = chain::<P, _>(path, &engine)?;
+            let answer = chain::<P>(path, engine)?;
             checks.push((format!("known answer, {path}"), answer == expected));
         }
     }
@@ -105,7 +101,7 @@ fn checks<P: ParameterSet, F: EngineFactory>(factory: &F) -> Result<Vec<(String,
 }
 
 /// Runs the operations with fixed seeds, and returns the SHA3-256 hash of all outputs.
-fn chain<P: ParameterSet, E: Engine<P>>(path: ApiPath, engine: &E) -> Result<String, Error> {
+fn chain<P: ParameterSet>(path: ApiPath, engine: &dyn BatchEngine) -> Result<String, Error> {
     let inputs: Vec<Inputs<P>> = (0..CHAIN).map(inputs).collect();
     let mut hash = Sha3_256::new();
     for transcript in transcripts(path, engine, &inputs)? {

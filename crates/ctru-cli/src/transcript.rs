@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use ctru_kem::engine::{Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use ctru_kem::engine::{BatchEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
 };
@@ -57,9 +57,9 @@ pub(crate) struct Transcript<P: ParameterSet> {
 ///
 /// # Errors
 /// [`EngineError`] if the engine fails.
-pub(crate) fn transcripts<P: ParameterSet, E: Engine<P>>(
+pub(crate) fn transcripts<P: ParameterSet>(
     path: ApiPath,
-    engine: &E,
+    engine: &dyn BatchEngine,
     inputs: &[Inputs<P>],
 ) -> Result<Vec<Transcript<P>>, EngineError> {
     match path {
@@ -86,8 +86,8 @@ fn by_key_types<P: ParameterSet>(inputs: &Inputs<P>) -> Transcript<P> {
     }
 }
 
-fn by_engine<P: ParameterSet, E: Engine<P>>(
-    engine: &E,
+fn by_engine<P: ParameterSet>(
+    engine: &dyn BatchEngine,
     inputs: &[Inputs<P>],
     resident: bool,
 ) -> Result<Vec<Transcript<P>>, EngineError> {

@@ -55,9 +55,9 @@ pub enum Order {
 /// A device that runs kernels. Clones refer to the same device.
 pub trait Device: Clone + Debug + Send + Sync {
     /// The type of the device's queues.
-    type Queue: Queue;
+    type Queue: Queue + 'static;
     /// A registration, which keeps memory of the host pinned until it is dropped.
-    type Registration: Debug + Send + Sync;
+    type Registration: Debug + Send + Sync + 'static;
 
     /// Creates a queue.
     ///

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use ctru_math::Ring;
 
-use crate::parameters::{Encoding, Parameters, Set, sets};
+use crate::parameters::{Encoding, Parameters, Set};
 use crate::params::{self, Operations, ParameterSet};
 
 /// The bytes of a key or a ciphertext. A shared secret has

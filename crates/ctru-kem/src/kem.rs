@@ -69,6 +69,12 @@ impl<R: Arithmetic> DecodedEncapsulationKey<R> {
         Ok(Self { h, id: *id_of(key) })
     }
 
+    /// Returns zeros, which are not a key.
+    #[cfg(feature = "std")]
+    pub(crate) fn zeroed() -> Self {
+        Self { h: Poly::zero(), id: hash::NO_ID }
+    }
+
     /// Returns `ID(pk)`.
     #[cfg(feature = "std")]
     pub(crate) fn id(&self) -> &Id {
@@ -119,6 +125,13 @@ impl<R: Arithmetic> DecodedDecapsulationKey<R> {
         let mut decoded = Self { f, z: Secret::zeroed(), encapsulation_key };
         decoded.z.copy_from(parts.z.as_slice());
         Ok(decoded)
+    }
+
+    /// Returns zeros, which are not a key.
+    #[cfg(feature = "std")]
+    pub(crate) fn zeroed() -> Self {
+        let encapsulation_key = DecodedEncapsulationKey::zeroed();
+        Self { f: SmallPoly::zero(), z: Secret::zeroed(), encapsulation_key }
     }
 
     /// Decapsulates once. The caller wipes the shared secret.

@@ -13,6 +13,10 @@ extern crate std;
 #[cfg(feature = "pem")]
 extern crate alloc;
 
+// First, because others use its macro `with_parameters`.
+#[macro_use]
+mod parameters;
+
 #[cfg(feature = "std")]
 mod batch;
 #[cfg(feature = "std")]
@@ -31,7 +35,6 @@ pub mod key_file;
 mod key_pair_seed;
 mod keys;
 mod known_answer;
-mod parameters;
 mod params;
 #[cfg(feature = "pem")]
 pub mod pem;

@@ -33,8 +33,6 @@ macro_rules! sets {
         }
     };
 }
-pub(crate) use sets;
-
 /// Defines [`Set`], and what [`Parameters`] knows of each set.
 macro_rules! values {
     ($($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
@@ -154,6 +152,14 @@ pub struct Parameters {
     pub set: Set,
     /// The encoding of encapsulation keys.
     pub encoding: Encoding,
+}
+
+impl Parameters {
+    /// Returns the position in [`ALL`](Self::ALL), for tables with an element for each.
+    #[must_use]
+    pub fn index(self) -> usize {
+        Self::ALL.iter().position(|&other| other == self).expect("all are in the list")
+    }
 }
 
 impl fmt::Display for Set {

@@ -12,16 +12,14 @@ use ctru_math::array::Array;
 use ctru_math::{Arithmetic, R653, R761, R1277, Ring};
 
 #[cfg(feature = "std")]
-use crate::batch::{self, KeyRows, LoadedKeys, Seeds};
+use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds, cpu};
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
-#[cfg(feature = "std")]
-use crate::error::InvalidRow;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 #[cfg(feature = "std")]
 use crate::hash::KEY_PAIR_SEED_BYTES;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
-use crate::parameters::{Encoding, Parameters, Set, sets};
+use crate::parameters::{Encoding, Parameters, Set};
 #[cfg(feature = "std")]
 use crate::threads::ThreadPool;
 
@@ -169,7 +167,7 @@ macro_rules! operations {
             encapsulation_keys: &mut [u8],
             decapsulation_keys: &mut [u8],
         ) {
-            batch::generate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
+            cpu::generate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
                 pool,
                 seeds,
                 rows_mut(encapsulation_keys),
@@ -179,7 +177,8 @@ macro_rules! operations {
         /// Encapsulates a batch.
         ///
         /// # Errors
-        /// The first unchecked row that is not a key. The outputs of the others may be written.
+        /// The first unchecked row that is not a key (the outputs of the others may be written),
+        /// or [`EngineError::ForeignKeys`].
         #[cfg(feature = "std")]
         fn encapsulate_batch(
             pool: &ThreadPool,
@@ -187,8 +186,8 @@ macro_rules! operations {
             seeds: Seeds<'_, SEED_BYTES>,
             ciphertexts: &mut [u8],
             secrets: &mut [u8],
-        ) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
-            batch::encapsulate::<Self::Ring, Self::Encoding>(
+        ) -> Result<(), EngineError> {
+            cpu::encapsulate::<Self::Ring, Self::Encoding>(
                 pool,
                 keys,
                 seeds,
@@ -199,32 +198,57 @@ macro_rules! operations {
         /// Decapsulates a batch.
         ///
         /// # Errors
-        /// The first unchecked row that is not a key. The outputs of the others may be written.
+        /// The first unchecked row that is not a key (the outputs of the others may be written),
+        /// or [`EngineError::ForeignKeys`].
         #[cfg(feature = "std")]
         fn decapsulate_batch(
             pool: &ThreadPool,
             keys: KeyRows<'_>,
             ciphertexts: &[u8],
             secrets: &mut [u8],
-        ) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
-            batch::decapsulate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
+        ) -> Result<(), EngineError> {
+            cpu::decapsulate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
                 pool,
                 keys,
                 rows(ciphertexts),
                 rows_mut(secrets),
             )
         }
-        /// Decodes well-formed encapsulation keys.
+        /// Decodes encapsulation keys.
+        ///
+        /// # Errors
+        /// The first row that is not a key.
         #[cfg(feature = "std")]
-        fn load_encapsulation_keys(pool: &ThreadPool, keys: &[u8]) -> LoadedKeys {
-            LoadedKeys::decode(pool, rows(keys), DecodedPublic::<Self>::new::<Self::Encoding>)
+        fn load_encapsulation_keys(
+            pool: &ThreadPool,
+            keys: &[u8],
+        ) -> Result<LoadedKeys, EngineError> {
+            cpu::load(
+                pool,
+                Self::PARAMETERS,
+                rows(keys),
+                DecodedPublic::<Self>::zeroed,
+                DecodedPublic::<Self>::read::<Self::Encoding>,
+            )
         }
-        /// Decodes well-formed decapsulation keys.
+        /// Decodes decapsulation keys.
+        ///
+        /// # Errors
+        /// The first row that is not a key.
         #[cfg(feature = "std")]
-        fn load_decapsulation_keys(pool: &ThreadPool, keys: &[u8]) -> LoadedKeys {
-            LoadedKeys::decode(pool, rows(keys), |key: &Self::DecapsulationKeyBytes| {
-                DecodedPrivate::<Self>::new::<Self::Encoding>(key.as_ref())
-            })
+        fn load_decapsulation_keys(
+            pool: &ThreadPool,
+            keys: &[u8],
+        ) -> Result<LoadedKeys, EngineError> {
+            cpu::load(
+                pool,
+                Self::PARAMETERS,
+                rows(keys),
+                DecodedPrivate::<Self>::zeroed,
+                |key: &Self::DecapsulationKeyBytes| {
+                    DecodedPrivate::<Self>::read::<Self::Encoding>(key.as_ref())
+                },
+            )
         }
     } };
 }
@@ -255,15 +279,11 @@ type EncapsulateBatch = fn(
     Seeds<'_, SEED_BYTES>,
     &mut [u8],
     &mut [u8],
-) -> Result<(), InvalidRow<InvalidEncapsulationKey>>;
+) -> Result<(), EngineError>;
+
 /// [`Compiled::decapsulate_batch`].
 #[cfg(feature = "std")]
-type DecapsulateBatch = fn(
-    &ThreadPool,
-    KeyRows<'_>,
-    &[u8],
-    &mut [u8],
-) -> Result<(), InvalidRow<InvalidDecapsulationKey>>;
+type DecapsulateBatch = fn(&ThreadPool, KeyRows<'_>, &[u8], &mut [u8]) -> Result<(), EngineError>;
 
 /// Operations of a parameter set that is chosen at run time. They are methods of [`Compiled`].
 pub(crate) struct Operations {
@@ -277,6 +297,10 @@ pub(crate) struct Operations {
     pub(crate) encapsulate_batch: EncapsulateBatch,
     #[cfg(feature = "std")]
     pub(crate) decapsulate_batch: DecapsulateBatch,
+    #[cfg(feature = "std")]
+    pub(crate) load_encapsulation_keys: fn(&ThreadPool, &[u8]) -> Result<LoadedKeys, EngineError>,
+    #[cfg(feature = "std")]
+    pub(crate) load_decapsulation_keys: fn(&ThreadPool, &[u8]) -> Result<LoadedKeys, EngineError>,
 }
 
 impl Operations {
@@ -291,6 +315,10 @@ impl Operations {
             encapsulate_batch: P::encapsulate_batch,
             #[cfg(feature = "std")]
             decapsulate_batch: P::decapsulate_batch,
+            #[cfg(feature = "std")]
+            load_encapsulation_keys: P::load_encapsulation_keys,
+            #[cfg(feature = "std")]
+            load_decapsulation_keys: P::load_decapsulation_keys,
         }
     }
 }

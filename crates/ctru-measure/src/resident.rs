@@ -6,7 +6,7 @@ use std::time::Duration;
 use ctru_gpu_runtime::{Buffer, Device, Queue};
 use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{DeviceEngine, EngineError};
-use ctru_kem::{ParameterSet, SHARED_SECRET_BYTES};
+use ctru_kem::{Parameters, SHARED_SECRET_BYTES};
 
 use crate::workload::EXPAND;
 use crate::{KeyUse, Operation, Statistics, sample};
@@ -17,37 +17,41 @@ type Bytes<D> = Buffer<u8, <<D as Device>::Queue as Queue>::Memory>;
 /// Keys of one parameter set in device memory, and the engine that runs batches on them.
 ///
 /// The keys come from a constant seed. They are not secret, and no time depends on the seed.
-pub struct ResidentWorkload<'a, P: ParameterSet, D: Device> {
-    engine: &'a DeviceEngine<P, D>,
+pub struct ResidentWorkload<'a, D: Device> {
+    engine: &'a DeviceEngine<D>,
+    parameters: Parameters,
     queue: D::Queue,
     batch: usize,
     public: Bytes<D>,
     private: Bytes<D>,
 }
 
-impl<P: ParameterSet, D: Device> fmt::Debug for ResidentWorkload<'_, P, D> {
+impl<D: Device> fmt::Debug for ResidentWorkload<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResidentWorkload").field("batch", &self.batch).finish_non_exhaustive()
     }
 }
 
-impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
+impl<'a, D: Device> ResidentWorkload<'a, D> {
     /// Generates one key pair for each of the `batch` operations of a batch, in memory of `device`,
     /// a device of the engine.
     ///
     /// # Errors
     /// [`EngineError`] if the device has too little memory or fails.
     pub fn new(
-        engine: &'a DeviceEngine<P, D>,
+        engine: &'a DeviceEngine<D>,
+        parameters: Parameters,
         device: &D,
         batch: usize,
     ) -> Result<Self, EngineError> {
+        let sizes = parameters.sizes();
         let queue = device.queue().map_err(EngineError::from)?;
         let allocate = |row| queue.allocate(batch * row).map_err(EngineError::from);
-        let public = allocate(P::ENCAPSULATION_KEY_BYTES)?;
-        let private = allocate(P::DECAPSULATION_KEY_BYTES)?;
-        engine.resident(&queue).generate(ResidentSeeds::Expand(EXPAND), &public, &private)?;
-        Ok(Self { engine, queue, batch, public, private })
+        let public = allocate(sizes.encapsulation_key)?;
+        let private = allocate(sizes.decapsulation_key)?;
+        let seeds = ResidentSeeds::Expand(EXPAND);
+        engine.resident(parameters, &queue)?.generate(seeds, Some(&*public), &private)?;
+        Ok(Self { engine, parameters, queue, batch, public, private })
     }
 
     /// Measures batches.
@@ -60,32 +64,27 @@ impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
         keys: KeyUse,
         budget: Duration,
     ) -> Result<Statistics, EngineError> {
-        let Self { engine, ref queue, batch, ref public, ref private } = *self;
-        let resident = engine.resident(queue);
+        let Self { engine, parameters, ref queue, batch, ref public, ref private } = *self;
+        let resident = engine.resident(parameters, queue)?;
+        let sizes = parameters.sizes();
         let seeds = ResidentSeeds::Expand(EXPAND);
         if operation == Operation::Keygen {
-            return match keys {
-                KeyUse::Private => {
-                    sample(budget, || resident.generate_decapsulation_keys(seeds, private))
-                }
-                _ => sample(budget, || resident.generate(seeds, public, private)),
-            };
+            let public = (keys != KeyUse::Private).then_some(&**public);
+            return sample(budget, || resident.generate(seeds, public, private));
         }
         let ciphertexts =
-            queue.allocate::<u8>(batch * P::CIPHERTEXT_BYTES).map_err(EngineError::from)?;
+            queue.allocate::<u8>(batch * sizes.ciphertext).map_err(EngineError::from)?;
         let secrets =
             queue.allocate::<u8>(batch * SHARED_SECRET_BYTES).map_err(EngineError::from)?;
         let slice = |memory, row| queue.slice::<u8>(memory, 0..row).map_err(EngineError::from);
-        let (one_public, one_private) = (
-            slice(public, P::ENCAPSULATION_KEY_BYTES)?,
-            slice(private, P::DECAPSULATION_KEY_BYTES)?,
-        );
+        let (one_public, one_private) =
+            (slice(public, sizes.encapsulation_key)?, slice(private, sizes.decapsulation_key)?);
         let is_loaded = keys == KeyUse::Resident;
         let loaded = is_loaded.then(|| resident.load_encapsulation_keys(public)).transpose()?;
         let public = match &loaded {
             Some(loaded) => ResidentKeys::Loaded(loaded),
-            None if keys == KeyUse::One => ResidentKeys::Rows(&*one_public),
-            None => ResidentKeys::Rows(&**public),
+            None if keys == KeyUse::One => ResidentKeys::Trusted(&*one_public),
+            None => ResidentKeys::Trusted(&**public),
         };
         let encapsulate = || resident.encapsulate(public, seeds, &ciphertexts, &secrets);
         if operation == Operation::Encaps {
@@ -95,8 +94,8 @@ impl<'a, P: ParameterSet, D: Device> ResidentWorkload<'a, P, D> {
         let loaded = is_loaded.then(|| resident.load_decapsulation_keys(private)).transpose()?;
         let private = match &loaded {
             Some(loaded) => ResidentKeys::Loaded(loaded),
-            None if keys == KeyUse::One => ResidentKeys::Rows(&*one_private),
-            None => ResidentKeys::Rows(&**private),
+            None if keys == KeyUse::One => ResidentKeys::Trusted(&*one_private),
+            None => ResidentKeys::Trusted(&**private),
         };
         sample(budget, || resident.decapsulate(private, &ciphertexts, &secrets))
     }

@@ -1,19 +1,18 @@
 //! Runs single operations and batches on prepared keys, to measure them.
 
-use std::array;
 use std::convert::Infallible;
 use std::fmt;
 use std::hint::black_box;
-use std::iter::repeat_n;
-use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use ctru_kem::engine::{Context, Engine, EngineError, Expand, Keys, Seeds};
+use ctru_kem::engine::{
+    BatchEngine, Context, EngineError, Expand, KeyRows, LoadedKeys, PinnedBytes, Seeds,
+};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, KEY_PAIR_SEED_BYTES, ParameterSet, SEED_BYTES,
-    SharedSecret,
+    DecapsulationKey, KEY_PAIR_SEED_BYTES, ParameterSet, Parameters, SEED_BYTES,
+    SHARED_SECRET_BYTES, with_parameters,
 };
 
 use crate::{KeyUse, Operation, SeedUse, Statistics, sample, times};
@@ -21,50 +20,23 @@ use crate::{KeyUse, Operation, SeedUse, Statistics, sample, times};
 /// Keys of one parameter set, and the engine that runs batches on them.
 ///
 /// The keys come from a constant seed. They are not secret, and no time depends on the seed.
-pub struct Workload<'a, P: ParameterSet, E: Engine<P>> {
-    engine: &'a E,
+pub struct Workload<'a> {
+    engine: &'a dyn BatchEngine,
+    parameters: Parameters,
     memory: HostMemory,
     seeds: SeedUse,
-    public: Slice<EncapsulationKey<P>, P, E>,
-    private: Slice<DecapsulationKey<P>, P, E>,
+    batch: usize,
+    public: PinnedBytes,
+    private: PinnedBytes,
 }
 
 /// The kind of host memory from which an engine takes batches and to which it writes results.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum HostMemory {
-    /// Memory that the engine has [pinned](Engine::pin).
+    /// Memory that the engine has [pinned](BatchEngine::pin).
     Pinned,
     /// Memory as the allocator gives it.
     Pageable,
-}
-
-/// The elements of one slice of a batch, in memory of one kind.
-enum Content<T, P> {
-    Pinned(P),
-    Pageable(Vec<T>),
-}
-
-/// The elements of one slice of a batch for an engine `E`.
-type Slice<T, P, E> = Content<T, <E as Engine<P>>::Pinned<T>>;
-
-impl<T, P: Deref<Target = [T]>> Deref for Content<T, P> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        match self {
-            Self::Pinned(content) => content,
-            Self::Pageable(content) => content,
-        }
-    }
-}
-
-impl<T, P: DerefMut<Target = [T]>> DerefMut for Content<T, P> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        match self {
-            Self::Pinned(content) => content,
-            Self::Pageable(content) => content,
-        }
-    }
 }
 
 impl HostMemory {
@@ -77,22 +49,27 @@ impl HostMemory {
         }
     }
 
-    /// Puts `content` into memory of this kind.
-    fn of<P: ParameterSet, E: Engine<P>, T: Send + Sync>(
-        self,
-        engine: &E,
-        content: impl ExactSizeIterator<Item = T>,
-    ) -> Result<Slice<T, P, E>, EngineError> {
-        Ok(match self {
-            Self::Pinned => Content::Pinned(engine.pin(apart(content))?),
-            Self::Pageable => Content::Pageable(content.collect()),
-        })
+    /// Returns `len` bytes in memory of this kind, each written once. They share no page with those
+    /// of another call, because an engine can pin each page only once.
+    fn bytes(self, engine: &dyn BatchEngine, len: usize) -> Result<PinnedBytes, EngineError> {
+        const LARGEST_PAGE: usize = 64 << 10;
+        let mut bytes = Vec::with_capacity(len + LARGEST_PAGE);
+        // Zeros from the allocator could be pages that do not exist yet.
+        bytes.resize(len, 1);
+        match self {
+            Self::Pinned => engine.pin(bytes),
+            Self::Pageable => Ok(PinnedBytes::new(bytes)),
+        }
     }
 }
 
-impl<P: ParameterSet, E: Engine<P>> fmt::Debug for Workload<'_, P, E> {
+impl fmt::Debug for Workload<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workload").field("batch", &self.public.len()).finish_non_exhaustive()
+        let parameters = format_args!("{}", self.parameters);
+        f.debug_struct("Workload")
+            .field("parameters", &parameters)
+            .field("batch", &self.batch)
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,7 +78,7 @@ const SEED: &[u8; SEED_BYTES] = b"ctru bench: this is not a secret";
 /// The seeds of the operations of a batch, which are derived from [`SEED`].
 pub(crate) const EXPAND: Expand<'_> = Expand { seed: SEED, context: Context::EMPTY, first: 0 };
 
-impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
+impl<'a> Workload<'a> {
     /// Returns the number of bytes that the slices of a workload and of `callers` threads with a
     /// batch each take at the same time, or `None` if a `usize` cannot hold it. What the engine
     /// itself allocates, such as loaded keys, comes in addition.
@@ -110,17 +87,17 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     /// caller that does not know whether its batch fits can try to reserve these bytes first.
     #[must_use]
     pub fn host_bytes(
+        parameters: Parameters,
         operation: Operation,
         seeds: SeedUse,
         batch: usize,
         callers: usize,
     ) -> Option<usize> {
-        let keys = size_of::<EncapsulationKey<P>>() + size_of::<DecapsulationKey<P>>();
+        let sizes = parameters.sizes();
+        let keys = sizes.encapsulation_key + sizes.decapsulation_key;
         let results = match operation {
             Operation::Keygen => keys,
-            Operation::Encaps | Operation::Decaps => {
-                size_of::<Ciphertext<P>>() + size_of::<SharedSecret>()
-            }
+            Operation::Encaps | Operation::Decaps => sizes.ciphertext + SHARED_SECRET_BYTES,
         };
         let seeds = match (seeds, operation) {
             (SeedUse::Each, Operation::Keygen) => KEY_PAIR_SEED_BYTES,
@@ -135,11 +112,18 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     ///
     /// # Errors
     /// [`EngineError`] if the engine fails.
-    pub fn new(engine: &'a E, batch: usize, memory: HostMemory) -> Result<Self, EngineError> {
-        let mut public = memory.of(engine, repeat_n(EncapsulationKey::placeholder(), batch))?;
-        let mut private = memory.of(engine, repeat_n(DecapsulationKey::placeholder(), batch))?;
-        engine.generate(Seeds::Expand(EXPAND), &mut public, &mut private)?;
-        Ok(Self { engine, memory, seeds: SeedUse::Expanded, public, private })
+    pub fn new(
+        engine: &'a dyn BatchEngine,
+        parameters: Parameters,
+        batch: usize,
+        memory: HostMemory,
+    ) -> Result<Self, EngineError> {
+        let sizes = parameters.sizes();
+        let mut public = memory.bytes(engine, batch * sizes.encapsulation_key)?;
+        let mut private = memory.bytes(engine, batch * sizes.decapsulation_key)?;
+        let seeds = Seeds::Expand(EXPAND);
+        engine.generate_rows(parameters, seeds, Some(&mut public), &mut private)?;
+        Ok(Self { engine, parameters, memory, seeds: SeedUse::Expanded, batch, public, private })
     }
 
     /// Returns the workload with other seeds for key generation and encapsulation. At first, the
@@ -150,36 +134,24 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
     }
 
     /// Puts a seed of `N` bytes for each operation into memory, if each operation has its own.
-    fn own_seeds<const N: usize>(&self) -> Result<Option<Slice<[u8; N], P, E>>, EngineError> {
-        let seed = |row: usize| array::from_fn(|i| row.to_le_bytes()[i % size_of::<usize>()]);
-        let each = || self.memory.of(self.engine, (0..self.public.len()).map(seed));
-        (self.seeds == SeedUse::Each).then(each).transpose()
+    fn own_seeds<const N: usize>(&self) -> Result<Option<PinnedBytes>, EngineError> {
+        if self.seeds != SeedUse::Each {
+            return Ok(None);
+        }
+        let mut seeds = self.memory.bytes(self.engine, self.batch * N)?;
+        for (row, seed) in seeds.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            for word in seed.chunks_exact_mut(size_of::<usize>()) {
+                word.copy_from_slice(&row.to_le_bytes());
+            }
+        }
+        Ok(Some(seeds))
     }
 
     /// Measures the method of the key types for `operation` on one thread. The method decodes the
     /// key each time.
     #[must_use]
     pub fn single(&self, operation: Operation, budget: Duration) -> Statistics {
-        let (public, private) = (&self.public[0], &self.private[0]);
-        let (ciphertext, _) = public.encapsulate_deterministic(SEED);
-        let Ok(statistics) = sample(budget, || -> Result<(), Infallible> {
-            match operation {
-                Operation::Keygen => {
-                    black_box(DecapsulationKey::<P>::generate_deterministic(
-                        black_box(SEED),
-                        black_box(SEED),
-                    ));
-                }
-                Operation::Encaps => {
-                    black_box(black_box(public).encapsulate_deterministic(black_box(SEED)));
-                }
-                Operation::Decaps => {
-                    black_box(black_box(private).decapsulate(black_box(&ciphertext)));
-                }
-            }
-            Ok(())
-        });
-        statistics
+        with_parameters!(self.parameters, P => single::<P>(operation, budget))
     }
 
     /// Measures batches, which `callers` threads give to the engine at the same time. Returns the
@@ -217,50 +189,83 @@ impl<'a, P: ParameterSet, E: Engine<P>> Workload<'a, P, E> {
         keys: KeyUse,
         measure: impl FnOnce(&mut dyn FnMut() -> Result<(), EngineError>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let &Self { engine, memory, ref public, ref private, .. } = self;
+        let &Self { engine, parameters, memory, ref public, ref private, .. } = self;
         if operation == Operation::Keygen {
-            let seeds = self.own_seeds()?;
-            let seeds = seeds.as_deref().map_or(Seeds::Expand(EXPAND), Seeds::Each);
-            let mut private = memory.of(engine, private.iter().cloned())?;
-            if keys == KeyUse::Private {
-                return measure(&mut || engine.generate_decapsulation_keys(seeds, &mut private));
-            }
-            let mut public = memory.of(engine, public.iter().cloned())?;
-            return measure(&mut || engine.generate(seeds, &mut public, &mut private));
+            let seeds = self.own_seeds::<KEY_PAIR_SEED_BYTES>()?;
+            let seeds = rows_of(seeds.as_deref());
+            let mut private = memory.bytes(engine, private.len())?;
+            let mut public = match keys {
+                KeyUse::Private => None,
+                _ => Some(memory.bytes(engine, public.len())?),
+            };
+            return measure(&mut || {
+                engine.generate_rows(parameters, seeds, public.as_deref_mut(), &mut private)
+            });
         }
-        let mut ciphertexts = memory.of(engine, repeat_n(Ciphertext::default(), public.len()))?;
-        let mut secrets = memory.of(engine, repeat_n(SharedSecret::default(), public.len()))?;
+        let sizes = parameters.sizes();
+        let mut ciphertexts = memory.bytes(engine, self.batch * sizes.ciphertext)?;
+        let mut secrets = memory.bytes(engine, self.batch * SHARED_SECRET_BYTES)?;
         let resident = keys == KeyUse::Resident;
-        let loaded = resident.then(|| engine.load_encapsulation_keys(public)).transpose()?;
-        let public = choose(keys, public, loaded.as_ref());
+        let loaded = resident.then(|| engine.load_encapsulation_rows(parameters, public));
+        let loaded = loaded.transpose()?;
+        let public = choose(keys, public, sizes.encapsulation_key, loaded.as_ref());
         let is_encaps = operation == Operation::Encaps;
-        let seeds = if is_encaps { self.own_seeds()? } else { None };
-        let seeds = seeds.as_deref().map_or(Seeds::Expand(EXPAND), Seeds::Each);
-        let mut encapsulate = || engine.encapsulate(public, seeds, &mut ciphertexts, &mut secrets);
+        let seeds = if is_encaps { self.own_seeds::<SEED_BYTES>()? } else { None };
+        let seeds = rows_of(seeds.as_deref());
+        let mut encapsulate =
+            || engine.encapsulate_rows(parameters, public, seeds, &mut ciphertexts, &mut secrets);
         if is_encaps {
             return measure(&mut encapsulate);
         }
         encapsulate()?;
-        let loaded = resident.then(|| engine.load_decapsulation_keys(private)).transpose()?;
-        let private = choose(keys, private, loaded.as_ref());
-        measure(&mut || engine.decapsulate(private, &ciphertexts, &mut secrets))
+        let loaded = resident.then(|| engine.load_decapsulation_rows(parameters, private));
+        let loaded = loaded.transpose()?;
+        let private = choose(keys, private, sizes.decapsulation_key, loaded.as_ref());
+        measure(&mut || engine.decapsulate_rows(parameters, private, &ciphertexts, &mut secrets))
     }
 }
 
-/// Collects `content` into a vector whose elements share no page with those of another such vector,
-/// because an engine can pin each page only once.
-fn apart<T>(content: impl ExactSizeIterator<Item = T>) -> Vec<T> {
-    const LARGEST_PAGE: usize = 64 << 10;
-    let mut apart = Vec::with_capacity(content.len() + LARGEST_PAGE.div_ceil(size_of::<T>()));
-    apart.extend(content);
-    apart
+/// Returns the seeds of a batch: rows of `N` bytes, or one from which the engine derives them.
+fn rows_of<const N: usize>(rows: Option<&[u8]>) -> Seeds<'_, N> {
+    rows.map_or(Seeds::Expand(EXPAND), |rows| Seeds::Each(rows.as_chunks().0))
 }
 
-/// Returns the keys of a batch: the loaded keys if there are any, else the first key or all keys.
-fn choose<'a, K, L>(keys: KeyUse, all: &'a [K], loaded: Option<&'a L>) -> Keys<'a, K, L> {
+/// Measures the method of the key types for `operation`.
+fn single<P: ParameterSet>(operation: Operation, budget: Duration) -> Statistics {
+    let private = &DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
+    let public = &private.encapsulation_key();
+    let (ciphertext, _) = public.encapsulate_deterministic(SEED);
+    let Ok(statistics) = sample(budget, || -> Result<(), Infallible> {
+        match operation {
+            Operation::Keygen => {
+                black_box(DecapsulationKey::<P>::generate_deterministic(
+                    black_box(SEED),
+                    black_box(SEED),
+                ));
+            }
+            Operation::Encaps => {
+                black_box(black_box(public).encapsulate_deterministic(black_box(SEED)));
+            }
+            Operation::Decaps => {
+                black_box(black_box(private).decapsulate(black_box(&ciphertext)));
+            }
+        }
+        Ok(())
+    });
+    statistics
+}
+
+/// Returns the keys of a batch: the loaded keys if there are any, else the first row of `row` bytes
+/// or all rows.
+fn choose<'a>(
+    keys: KeyUse,
+    all: &'a [u8],
+    row: usize,
+    loaded: Option<&'a LoadedKeys>,
+) -> KeyRows<'a> {
     match loaded {
-        Some(loaded) => Keys::Loaded(loaded),
-        None if keys == KeyUse::One => Keys::One(&all[0]),
-        None => Keys::Each(all),
+        Some(loaded) => KeyRows::Loaded(loaded),
+        None if keys == KeyUse::One => KeyRows::Trusted(&all[..row]),
+        None => KeyRows::Trusted(all),
     }
 }

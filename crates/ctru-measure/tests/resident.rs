@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::CtruPrime653;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
+use ctru_kem::{CtruPrime653, ParameterSet};
 use ctru_measure::{CASES, ResidentWorkload};
 
 #[test]
@@ -19,8 +19,8 @@ fn every_operation_with_every_kind_of_keys() {
         itoh_tsujii_max_chunk: Some(0),
         ..DeviceOptions::default()
     };
-    let engine = DeviceEngine::<CtruPrime653, _>::new(device.clone(), options).unwrap();
-    let workload = ResidentWorkload::new(&engine, &device, 2).unwrap();
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
+    let workload = ResidentWorkload::new(&engine, <CtruPrime653>::PARAMETERS, &device, 2).unwrap();
     for (operation, keys) in CASES {
         let statistics = workload.batch(operation, keys, Duration::from_nanos(1)).unwrap();
         assert!(statistics.median > 0.0 && statistics.samples >= 5, "{operation:?}, {keys:?}");

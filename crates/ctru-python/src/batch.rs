@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ctru_kem::Parameters;
-use ctru_kem::engine::RowError;
+use ctru_kem::engine::EngineError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Kind, Output, Reading, Results, View, begin, view};
@@ -200,7 +200,7 @@ impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
         mut compute: C,
     ) -> PyResult<()>
     where
-        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
+        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), EngineError> + Send,
     {
         let mut first = 0usize;
         loop {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ctru_fork::Process;
-use ctru_kem::engine::{CpuEngine, CpuRows, RowError};
+use ctru_kem::engine::{CpuEngine, EngineError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -153,7 +153,7 @@ impl Engine {
         compute: C,
     ) -> PyResult<[Bound<'py, PyAny>; W]>
     where
-        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), RowError> + Send,
+        C: FnMut(Range<usize>, [Part<'_>; R], [PartMut<'_>; W]) -> Result<(), EngineError> + Send,
     {
         let between = || calls::check_signals(py).and_then(|()| self.check_process());
         batch.compute(py, (count, self.chunk), between, compute)?;
@@ -200,12 +200,11 @@ impl Engine {
         let on_cpu = || -> PyResult<Self> {
             let cpu = CpuEngine::with_threads(threads).map_err(|error| engine_error(&error))?;
             let threads = cpu.threads();
-            let run = Run::Cpu(Arc::new(CpuRows::new(cpu, set)));
-            Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, run))
+            Ok(of("cpu".to_owned(), threads, CHUNK_PER_THREAD * threads, Run::Cpu(cpu)))
         };
         let on_gpu = |number: u32| -> PyResult<Self> {
-            let gpu = ctru_kem::with_parameters!(set, P => Gpu::open::<P>(number));
-            let run = Run::Gpu(Arc::new(gpu.map_err(|error| engine_error(&error))?));
+            let gpu = Gpu::open(number, set).map_err(|error| engine_error(&error))?;
+            let run = Run::Gpu(Arc::new(gpu));
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             Ok(of(format!("cuda:{number}"), threads, DEVICE_CHUNK, run))
         };
@@ -249,7 +248,7 @@ impl Engine {
         let outputs = self.two_outputs(py, &kind, out, count, [public, private])?;
         let batch = Batch::begin(py, self.run.gpu(), [], TWO, outputs)?;
         let results = self.compute(py, batch, count, |rows, [], results| {
-            self.run.generate(master.of_chunk(rows.start), results)
+            self.run.generate(self.set, master.of_chunk(rows.start), results)
         })?;
         Ok(results.into())
     }
@@ -295,7 +294,7 @@ impl Engine {
         let outputs = self.two_outputs(py, keys.kind(), out, count, [secret, ciphertext])?;
         let batch = Batch::begin(py, self.run.gpu(), [keys], TWO, outputs)?;
         let results = self.compute(py, batch, count, |rows, [keys], results| {
-            self.run.encapsulate(keys, master.of_chunk(rows.start), results)
+            self.run.encapsulate(self.set, keys, master.of_chunk(rows.start), results)
         })?;
         Ok(results.into())
     }
@@ -335,8 +334,9 @@ impl Engine {
             None => received.kind().allocate(py, self.gpu(), count, secret)?,
         };
         let batch = Batch::begin(py, self.run.gpu(), [keys, received], ["out"], [output])?;
-        let [secrets] =
-            self.compute(py, batch, count, |_, rows, results| self.run.decapsulate(rows, results))?;
+        let [secrets] = self.compute(py, batch, count, |_, rows, results| {
+            self.run.decapsulate(self.set, rows, results)
+        })?;
         Ok(secrets)
     }
 

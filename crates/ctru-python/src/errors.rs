@@ -1,6 +1,6 @@
 //! The exceptions of the package, and the errors of the engine as exceptions.
 
-use ctru_kem::engine::{EngineError, RowError};
+use ctru_kem::engine::EngineError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -42,7 +42,9 @@ pub(crate) fn caused_by(py: Python<'_>, named: PyErr, cause: PyErr) -> PyErr {
 pub(crate) fn engine_error(error: &EngineError) -> PyErr {
     let message = error.to_string();
     match error {
-        EngineError::Length { .. } | EngineError::RowOverflow { .. } => value_error(message),
+        EngineError::Length { .. } | EngineError::Rows { .. } | EngineError::RowOverflow { .. } => {
+            value_error(message)
+        }
         EngineError::Threads(_) => PyRuntimeError::new_err(message),
         _ => DeviceError::new_err(message),
     }
@@ -50,14 +52,13 @@ pub(crate) fn engine_error(error: &EngineError) -> PyErr {
 
 /// Returns the exception for a batch whose keys are the argument `keys`, and whose first operation
 /// has the row `first` of that argument.
-pub(crate) fn row_error(error: &RowError, keys: &str, first: usize) -> PyErr {
+pub(crate) fn row_error(error: &EngineError, keys: &str, first: usize) -> PyErr {
     let invalid = |row: usize, error: &dyn std::fmt::Display| {
         InvalidKey::new_err(format!("row {} of {keys} is not a key: {error}", first + row))
     };
     match error {
-        RowError::EncapsulationKey { row, error } => invalid(*row, error),
-        RowError::DecapsulationKey { row, error } => invalid(*row, error),
-        RowError::Engine(error) => engine_error(error),
-        error => value_error(error),
+        EngineError::EncapsulationKey { row, error } => invalid(*row, error),
+        EngineError::DecapsulationKey { row, error } => invalid(*row, error),
+        error => engine_error(error),
     }
 }

@@ -1,13 +1,13 @@
 //! The engine of a GPU, for rows in its memory and for rows on the host.
 #![allow(unsafe_code)]
 
-use ctru_kem::ParameterSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ctru_kem::engine::cuda::{self, CudaDevice, CudaMemory, CudaQueue};
-use ctru_kem::engine::device::{Buffer, Device, Queue, ResidentRowEngine, ResidentSeeds};
+use ctru_kem::Parameters;
+use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, CudaMemory, CudaQueue};
+use ctru_kem::engine::device::{Buffer, Device, Queue, ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{
-    DeviceEngine, DeviceOptions, DeviceRows, EngineError, Expand, RowEngine, RowError, RuntimeError,
+    BatchEngine, DeviceEngine, DeviceOptions, EngineError, Expand, RuntimeError,
 };
 use pyo3::PyResult;
 
@@ -20,7 +20,7 @@ pub(crate) struct Gpu {
     /// A queue that waits for the work of other libraries on their arrays. Operations on these
     /// arrays follow it.
     queue: CudaQueue,
-    rows: Box<dyn ResidentRowEngine<CudaDevice>>,
+    engine: CudaEngine,
     /// Memory for keys from the host that no call uses now, all zeros. Dropping memory waits for
     /// all streams of the GPU, those of other libraries too, so calls leave it here.
     spare: Mutex<Vec<KeyMemory>>,
@@ -30,20 +30,21 @@ pub(crate) struct Gpu {
 type KeyMemory = Buffer<u8, CudaMemory>;
 
 impl Gpu {
-    /// Opens the GPU with this number.
+    /// Opens the GPU with this number, for a parameter set.
     ///
     /// # Errors
     /// [`EngineError`] if there is no driver, or no such GPU with enough memory.
-    pub(crate) fn open<P: ParameterSet>(number: u32) -> Result<Self, EngineError> {
+    pub(crate) fn open(number: u32, set: Parameters) -> Result<Self, EngineError> {
         let device = cuda::open(number)?;
-        let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
+        let engine = DeviceEngine::new(device, DeviceOptions::default())?;
+        engine.prepare(set)?;
         let queue = device.queue().map_err(EngineError::from)?;
-        Ok(Self { device, queue, rows: Box::new(DeviceRows::new(engine)), spare: Mutex::default() })
+        Ok(Self { device, queue, engine, spare: Mutex::default() })
     }
 
     /// Returns the engine for rows on the host.
-    pub(crate) fn host_rows(&self) -> &dyn RowEngine {
-        &*self.rows
+    pub(crate) fn host_rows(&self) -> &dyn BatchEngine {
+        &self.engine
     }
 
     /// Returns the place of arrays on this GPU.
@@ -73,42 +74,48 @@ impl Gpu {
     /// Generates one key pair for each row of the outputs.
     pub(crate) fn generate(
         &self,
+        set: Parameters,
         seeds: Expand<'_>,
         public: GpuBytes<'_>,
         private: GpuBytes<'_>,
-    ) -> Result<(), RowError> {
+    ) -> Result<(), EngineError> {
         // SAFETY: a resident call leaves nothing under way.
         let (public, private) = unsafe { (public.lent(), private.lent()) };
-        self.rows.generate_resident(&self.queue, ResidentSeeds::Expand(seeds), &public, &private)
+        let resident = self.engine.resident(set, &self.queue)?;
+        resident.generate(ResidentSeeds::Expand(seeds), Some(&*public), &private)
     }
 
     /// Encapsulates once for each row of the outputs. A key on the host serves all operations.
     pub(crate) fn encapsulate(
         &self,
+        set: Parameters,
         keys: Part<'_>,
         seeds: Expand<'_>,
         ciphertexts: GpuBytes<'_>,
         secrets: GpuBytes<'_>,
-    ) -> Result<(), RowError> {
+    ) -> Result<(), EngineError> {
         // SAFETY: a resident call leaves nothing under way.
         let (ciphertexts, secrets) = unsafe { (ciphertexts.lent(), secrets.lent()) };
         let seeds = ResidentSeeds::Expand(seeds);
         self.with_keys(keys, |keys| {
-            self.rows.encapsulate_resident(&self.queue, keys, seeds, &ciphertexts, &secrets)
+            let resident = self.engine.resident(set, &self.queue)?;
+            resident.encapsulate(keys, seeds, &ciphertexts, &secrets)
         })
     }
 
     /// Decapsulates each ciphertext. A key on the host serves all operations.
     pub(crate) fn decapsulate(
         &self,
+        set: Parameters,
         keys: Part<'_>,
         ciphertexts: GpuBytes<'_>,
         secrets: GpuBytes<'_>,
-    ) -> Result<(), RowError> {
+    ) -> Result<(), EngineError> {
         // SAFETY: a resident call leaves nothing under way.
         let (ciphertexts, secrets) = unsafe { (ciphertexts.lent(), secrets.lent()) };
         self.with_keys(keys, |keys| {
-            self.rows.decapsulate_resident(&self.queue, keys, &ciphertexts, &secrets)
+            let resident = self.engine.resident(set, &self.queue)?;
+            resident.decapsulate(keys, &ciphertexts, &secrets)
         })
     }
 
@@ -116,19 +123,19 @@ impl Gpu {
     fn with_keys(
         &self,
         keys: Part<'_>,
-        compute: impl FnOnce(&CudaMemory) -> Result<(), RowError>,
-    ) -> Result<(), RowError> {
+        compute: impl FnOnce(ResidentKeys<'_, CudaMemory>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
         match keys {
             Part::Gpu(keys) => {
                 // SAFETY: `compute` leaves nothing under way.
                 let keys = unsafe { keys.lent() };
-                compute(&keys)
+                compute(ResidentKeys::Unchecked(&keys))
             }
             Part::Host(key) => {
-                let copy = self.key_memory(key.len()).map_err(EngineError::from)?;
+                let copy = self.key_memory(key.len())?;
                 let uploaded = self.queue.scope(|scope| self.queue.upload_from(scope, key, &copy));
-                let result = uploaded.map_err(|error| EngineError::from(error).into());
-                let result = result.and_then(|()| compute(&copy));
+                let result = uploaded.map_err(EngineError::from);
+                let result = result.and_then(|()| compute(ResidentKeys::Unchecked(&copy)));
                 // Memory that cannot be wiped is dropped, which tries it again.
                 if self.queue.wipe(&copy).and_then(|()| self.queue.synchronise()).is_ok() {
                     self.spare().push(copy);

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use ctru_kem::engine::{CpuRows, Expand, RowEngine, RowError, Seeds};
+use ctru_kem::Parameters;
+use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError, Expand, KeyRows, Seeds};
 
 use crate::gpu::Gpu;
 use crate::part::{Part, PartMut};
 
-/// The engine for rows of one parameter set. All results of a call are in the same place, and so
+/// The engine for rows. All results of a call are in the same place, and so
 /// are all arrays but a key that serves all operations, which may be on the host.
 pub(crate) enum Run {
-    Cpu(Arc<CpuRows>),
+    Cpu(CpuEngine),
     Gpu(Arc<Gpu>),
 }
 
@@ -29,15 +30,15 @@ impl Run {
     /// Keeps the engine forever.
     pub(crate) fn leak(&self) {
         match self {
-            Self::Cpu(rows) => std::mem::forget(Arc::clone(rows)),
+            Self::Cpu(engine) => std::mem::forget(engine.clone()),
             Self::Gpu(gpu) => std::mem::forget(Arc::clone(gpu)),
         }
     }
 
     /// Returns the engine for rows on the host.
-    fn host_rows(&self) -> &dyn RowEngine {
+    fn host_rows(&self) -> &dyn BatchEngine {
         match self {
-            Self::Cpu(rows) => &**rows,
+            Self::Cpu(engine) => engine,
             Self::Gpu(gpu) => gpu.host_rows(),
         }
     }
@@ -45,15 +46,17 @@ impl Run {
     /// Generates one key pair for each row of the outputs.
     pub(crate) fn generate(
         &self,
+        set: Parameters,
         seeds: Expand<'_>,
         outputs: [PartMut<'_>; 2],
-    ) -> Result<(), RowError> {
+    ) -> Result<(), EngineError> {
         match (outputs, self) {
             ([PartMut::Host(public), PartMut::Host(private)], _) => {
-                self.host_rows().generate(Seeds::Expand(seeds), public, private)
+                let seeds = Seeds::Expand(seeds);
+                self.host_rows().generate_rows(set, seeds, Some(public), private)
             }
             ([PartMut::Gpu(public), PartMut::Gpu(private)], Self::Gpu(gpu)) => {
-                gpu.generate(seeds, public, private)
+                gpu.generate(set, seeds, public, private)
             }
             _ => unreachable!("{PLACES}"),
         }
@@ -62,16 +65,18 @@ impl Run {
     /// Encapsulates once for each row of the outputs: shared secrets and ciphertexts.
     pub(crate) fn encapsulate(
         &self,
+        set: Parameters,
         keys: Part<'_>,
         seeds: Expand<'_>,
         outputs: [PartMut<'_>; 2],
-    ) -> Result<(), RowError> {
+    ) -> Result<(), EngineError> {
         match (keys, outputs, self) {
             (Part::Host(keys), [PartMut::Host(secrets), PartMut::Host(ciphertexts)], _) => {
-                self.host_rows().encapsulate(keys, Seeds::Expand(seeds), ciphertexts, secrets)
+                let (keys, seeds) = (KeyRows::Unchecked(keys), Seeds::Expand(seeds));
+                self.host_rows().encapsulate_rows(set, keys, seeds, ciphertexts, secrets)
             }
             (keys, [PartMut::Gpu(secrets), PartMut::Gpu(ciphertexts)], Self::Gpu(gpu)) => {
-                gpu.encapsulate(keys, seeds, ciphertexts, secrets)
+                gpu.encapsulate(set, keys, seeds, ciphertexts, secrets)
             }
             _ => unreachable!("{PLACES}"),
         }
@@ -80,15 +85,17 @@ impl Run {
     /// Decapsulates each ciphertext.
     pub(crate) fn decapsulate(
         &self,
+        set: Parameters,
         [keys, ciphertexts]: [Part<'_>; 2],
         [secrets]: [PartMut<'_>; 1],
-    ) -> Result<(), RowError> {
+    ) -> Result<(), EngineError> {
         match (keys, ciphertexts, secrets, self) {
             (Part::Host(keys), Part::Host(ciphertexts), PartMut::Host(secrets), _) => {
-                self.host_rows().decapsulate(keys, ciphertexts, secrets)
+                let keys = KeyRows::Unchecked(keys);
+                self.host_rows().decapsulate_rows(set, keys, ciphertexts, secrets)
             }
             (keys, Part::Gpu(ciphertexts), PartMut::Gpu(secrets), Self::Gpu(gpu)) => {
-                gpu.decapsulate(keys, ciphertexts, secrets)
+                gpu.decapsulate(set, keys, ciphertexts, secrets)
             }
             _ => unreachable!("{PLACES}"),
         }

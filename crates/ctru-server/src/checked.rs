@@ -9,11 +9,10 @@ use std::slice;
 use std::sync::{Mutex, PoisonError};
 
 use ctru_kem::engine::{
-    Context, CpuEngine, Engine, EngineError, Expand, KEY_PAIR_SEED_BYTES, Keys, Seeds,
+    BatchEngine, Context, CpuEngine, EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys,
+    Seeds,
 };
-use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
-};
+use ctru_kem::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use zeroize::Zeroizing;
 
 use crate::locked::Locked;
@@ -27,21 +26,34 @@ pub(crate) struct Comparison {
 }
 
 /// An engine that returns [`EngineError::Wrong`] in place of wrong results.
-pub(crate) struct Checked<E> {
-    inner: E,
+#[derive(Debug)]
+pub(crate) struct Checked {
+    inner: Box<dyn BatchEngine>,
     comparison: Option<Comparison>,
-    /// The number of operations before the next one that is computed again. It begins with 0.
-    left: Mutex<u64>,
+    /// For each of [`Parameters::ALL`], the number of operations before the next one that is
+    /// computed again. It begins with 0.
+    left: [Mutex<u64>; Parameters::ALL.len()],
+}
+
+/// The keys of a batch.
+#[derive(Copy, Clone)]
+pub(crate) enum CallKeys<'a> {
+    /// Rows of bytes, and whether they are known to be keys.
+    Rows { rows: &'a [u8], are_keys: bool },
+    /// Keys on the engine.
+    Loaded(&'a Loaded),
 }
 
 /// Keys on the engine, and a plain copy of one of them, with which the CPU computes operations
 /// again.
 #[derive(Debug)]
-pub(crate) struct Loaded<L, K> {
-    keys: L,
-    count: usize,
-    sample: Option<(usize, Locked<K>)>,
+pub(crate) struct Loaded {
+    keys: LoadedKeys,
+    sample: Option<(usize, Locked<Row>)>,
 }
+
+/// The row of a key, and bytes that are not used.
+type Row = Zeroizing<[u8; 4096]>;
 
 /// Returns a number below `end`.
 ///
@@ -62,19 +74,53 @@ fn seeds_of<'a, const N: usize>(seeds: &Seeds<'a, N>, operation: usize) -> Seeds
     }
 }
 
-impl<E> Checked<E> {
-    pub(crate) fn new(inner: E, comparison: Option<Comparison>) -> Self {
-        Self { inner, comparison, left: Mutex::default() }
+/// Returns row `index` of `row` bytes.
+fn row_of(rows: &[u8], row: usize, index: usize) -> &[u8] {
+    &rows[index * row..(index + 1) * row]
+}
+
+impl<'a> CallKeys<'a> {
+    /// Returns the keys as the engine takes them.
+    fn rows(self) -> KeyRows<'a> {
+        match self {
+            Self::Rows { rows, are_keys: true } => KeyRows::Trusted(rows),
+            Self::Rows { rows, are_keys: false } => KeyRows::Unchecked(rows),
+            Self::Loaded(loaded) => KeyRows::Loaded(&loaded.keys),
+        }
+    }
+
+    /// Returns the key of an operation, of `row` bytes, if it is known.
+    fn of(self, row: usize, operation: usize) -> Option<KeyRows<'a>> {
+        Some(KeyRows::Trusted(match self {
+            Self::Rows { rows, .. } if rows.len() == row => rows,
+            Self::Rows { rows, .. } => row_of(rows, row, operation),
+            Self::Loaded(Loaded { keys, sample }) => {
+                let (index, key) = sample.as_ref()?;
+                let is_its_key = keys.count() == 1 || *index == operation;
+                &is_its_key.then_some(&***key)?[..row]
+            }
+        }))
+    }
+}
+
+impl Checked {
+    pub(crate) fn new(inner: Box<dyn BatchEngine>, comparison: Option<Comparison>) -> Self {
+        Self { inner, comparison, left: Default::default() }
     }
 
     /// Returns which of the next operations are computed again, each with the CPU.
     ///
     /// # Errors
     /// [`EngineError::Wrong`] if the system provides no randomness.
-    fn samples(&self, count: usize) -> Result<Vec<(&CpuEngine, usize)>, EngineError> {
+    fn samples(
+        &self,
+        parameters: Parameters,
+        count: usize,
+    ) -> Result<Vec<(&CpuEngine, usize)>, EngineError> {
         let mut samples = Vec::new();
         let Some(Comparison { cpu, one_in }) = &self.comparison else { return Ok(samples) };
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = &self.left[parameters.index()];
+        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
         while *left < count as u64 {
             samples.push((cpu, *left as usize));
             // The mean of the steps is `one_in`. Nobody can tell which operations are compared.
@@ -85,157 +131,147 @@ impl<E> Checked<E> {
         Ok(samples)
     }
 
-    /// Keeps one of the keys that are loaded, if operations are compared.
+    /// Keeps one of the rows of `row` bytes that are loaded, if operations are compared.
     ///
     /// # Errors
     /// [`EngineError::Wrong`] if the system provides no randomness.
-    fn loaded<L, K: Clone>(&self, keys: &[K], loaded: L) -> Result<Loaded<L, K>, EngineError> {
+    fn loaded(&self, rows: &[u8], row: usize, keys: LoadedKeys) -> Result<Loaded, EngineError> {
         let mut sample = None;
-        if self.comparison.is_some() && !keys.is_empty() {
-            let index = random(keys.len() as u64)? as usize;
-            sample = Some((index, Locked::new(keys[index].clone())));
+        if self.comparison.is_some() && keys.count() != 0 {
+            let index = random(keys.count() as u64)? as usize;
+            let mut copy = Zeroizing::new([0; 4096]);
+            copy[..row].copy_from_slice(row_of(rows, row, index));
+            sample = Some((index, Locked::new(copy)));
         }
-        Ok(Loaded { keys: loaded, count: keys.len(), sample })
+        Ok(Loaded { keys, sample })
     }
-}
 
-/// The keys of a batch as the engine below takes them.
-fn inner_keys<'a, L, K>(keys: &Keys<'a, K, Loaded<L, K>>) -> Keys<'a, K, L> {
-    match keys {
-        Keys::One(key) => Keys::One(key),
-        Keys::Each(keys) => Keys::Each(keys),
-        Keys::Loaded(loaded) => Keys::Loaded(&loaded.keys),
+    /// Loads encapsulation keys.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn load_public(&self, of: Parameters, rows: &[u8]) -> Result<Loaded, EngineError> {
+        let keys = self.inner.load_encapsulation_rows(of, rows)?;
+        self.loaded(rows, of.sizes().encapsulation_key, keys)
     }
-}
 
-/// Returns the key of an operation, if it is known.
-fn key_of<'a, L, K>(keys: &Keys<'a, K, Loaded<L, K>>, operation: usize) -> Option<&'a K> {
-    match keys {
-        Keys::One(key) => Some(key),
-        Keys::Each(keys) => keys.get(operation),
-        Keys::Loaded(Loaded { count, sample, .. }) => {
-            let (index, key) = sample.as_ref()?;
-            (*count == 1 || *index == operation).then_some(key)
+    /// Loads decapsulation keys.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn load_private(&self, of: Parameters, rows: &[u8]) -> Result<Loaded, EngineError> {
+        let keys = self.inner.load_decapsulation_rows(of, rows)?;
+        self.loaded(rows, of.sizes().decapsulation_key, keys)
+    }
+
+    /// Generates key pairs, and encapsulates and decapsulates once with each.
+    ///
+    /// # Errors
+    /// [`EngineError::Wrong`] if a result is wrong, or the errors of the engine.
+    pub(crate) fn generate(
+        &self,
+        parameters: Parameters,
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        public: &mut [u8],
+        private: &mut [u8],
+    ) -> Result<(), EngineError> {
+        self.inner.generate_rows(parameters, seeds, Some(public), private)?;
+        let sizes = parameters.sizes();
+        let count = private.len() / sizes.decapsulation_key;
+        let mut again_public = vec![0; sizes.encapsulation_key];
+        let mut again = Zeroizing::new(vec![0; sizes.decapsulation_key]);
+        for (cpu, i) in self.samples(parameters, count)? {
+            let seeds = seeds_of(&seeds, i);
+            cpu.generate_rows(parameters, seeds, Some(&mut again_public), &mut again)?;
+            let is_same = again_public == row_of(public, sizes.encapsulation_key, i)
+                && again[..] == *row_of(private, sizes.decapsulation_key, i);
+            compare("a key pair", is_same)?;
         }
+        self.check_pairs(parameters, public, private)
     }
-}
 
-impl<E> Checked<E> {
     /// Encapsulates and decapsulates once with each key pair.
     ///
     /// # Errors
     /// [`EngineError::Wrong`] if the secrets of a pair differ, or the errors of the engine.
-    fn check_pairs<P: ParameterSet>(
+    fn check_pairs(
         &self,
-        public: &[EncapsulationKey<P>],
-        private: &[DecapsulationKey<P>],
-    ) -> Result<(), EngineError>
-    where
-        E: Engine<P>,
-    {
+        parameters: Parameters,
+        public: &[u8],
+        private: &[u8],
+    ) -> Result<(), EngineError> {
         let mut seed = Zeroizing::new([0; SEED_BYTES]);
         let filled = getrandom::fill(&mut *seed);
         filled.map_err(|_| EngineError::Wrong("there is no randomness"))?;
         let seeds = Seeds::Expand(Expand { seed: &seed, context: Context::EMPTY, first: 0 });
-        let mut ciphertexts = vec![Ciphertext::default(); public.len()];
-        let [mut sent, mut received] =
-            [(); 2].map(|()| vec![SharedSecret::default(); public.len()]);
-        self.inner.encapsulate(Keys::Each(public), seeds, &mut ciphertexts, &mut sent)?;
-        self.inner.decapsulate(Keys::Each(private), &ciphertexts, &mut received)?;
-        match sent == received {
-            true => Ok(()),
-            false => Err(EngineError::Wrong("a key pair does not fit together")),
-        }
-    }
-}
-
-impl<P, E> Engine<P> for Checked<E>
-where
-    P: ParameterSet,
-    E: Engine<P>,
-{
-    type EncapsulationKeys = Loaded<E::EncapsulationKeys, EncapsulationKey<P>>;
-    type DecapsulationKeys = Loaded<E::DecapsulationKeys, DecapsulationKey<P>>;
-    type Pinned<T: Send + Sync> = E::Pinned<T>;
-
-    fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Self::Pinned<T>, EngineError> {
-        self.inner.pin(content)
+        let sizes = parameters.sizes();
+        let count = private.len() / sizes.decapsulation_key;
+        let mut ciphertexts = vec![0; count * sizes.ciphertext];
+        let secrets = || Zeroizing::new(vec![0; count * SHARED_SECRET_BYTES]);
+        let (mut sent, mut received) = (secrets(), secrets());
+        let keys = KeyRows::Trusted(public);
+        self.inner.encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut sent)?;
+        let keys = KeyRows::Trusted(private);
+        self.inner.decapsulate_rows(parameters, keys, &ciphertexts, &mut received)?;
+        compare("a key pair, which does not fit together", sent == received)
     }
 
-    fn load_encapsulation_keys(
+    /// Encapsulates a batch.
+    ///
+    /// # Errors
+    /// [`EngineError::Wrong`] if a result is wrong, or the errors of the engine.
+    pub(crate) fn encapsulate(
         &self,
-        keys: &[EncapsulationKey<P>],
-    ) -> Result<Self::EncapsulationKeys, EngineError> {
-        self.loaded(keys, self.inner.load_encapsulation_keys(keys)?)
-    }
-
-    fn load_decapsulation_keys(
-        &self,
-        keys: &[DecapsulationKey<P>],
-    ) -> Result<Self::DecapsulationKeys, EngineError> {
-        self.loaded(keys, self.inner.load_decapsulation_keys(keys)?)
-    }
-
-    fn generate(
-        &self,
-        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        public: &mut [EncapsulationKey<P>],
-        private: &mut [DecapsulationKey<P>],
-    ) -> Result<(), EngineError> {
-        self.inner.generate(seeds, public, private)?;
-        for (cpu, i) in self.samples(public.len())? {
-            let mut again = ([EncapsulationKey::placeholder()], [DecapsulationKey::placeholder()]);
-            cpu.generate(seeds_of(&seeds, i), &mut again.0, &mut again.1)?;
-            let is_same = again.0[0] == public[i] && again.1[0] == private[i];
-            compare("a key pair", is_same)?;
-        }
-        self.check_pairs(public, private)
-    }
-
-    fn generate_decapsulation_keys(
-        &self,
-        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        private: &mut [DecapsulationKey<P>],
-    ) -> Result<(), EngineError> {
-        let mut public = vec![EncapsulationKey::placeholder(); private.len()];
-        self.generate(seeds, &mut public, private)
-    }
-
-    fn encapsulate(
-        &self,
-        keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
+        parameters: Parameters,
+        keys: CallKeys<'_>,
         seeds: Seeds<'_, SEED_BYTES>,
-        ciphertexts: &mut [Ciphertext<P>],
-        secrets: &mut [SharedSecret],
+        ciphertexts: &mut [u8],
+        secrets: &mut [u8],
     ) -> Result<(), EngineError> {
-        self.inner.encapsulate(inner_keys(&keys), seeds, ciphertexts, secrets)?;
-        for (cpu, i) in self.samples(secrets.len())? {
-            let Some(key) = key_of(&keys, i) else { continue };
-            let mut again = ([Ciphertext::default()], [SharedSecret::default()]);
-            cpu.encapsulate(Keys::One(key), seeds_of(&seeds, i), &mut again.0, &mut again.1)?;
-            let is_same = again.0[0] == ciphertexts[i] && again.1[0] == secrets[i];
+        self.inner.encapsulate_rows(parameters, keys.rows(), seeds, ciphertexts, secrets)?;
+        let sizes = parameters.sizes();
+        let mut ciphertext = vec![0; sizes.ciphertext];
+        for (cpu, i) in self.samples(parameters, secrets.len() / SHARED_SECRET_BYTES)? {
+            let Some(key) = keys.of(sizes.encapsulation_key, i) else { continue };
+            let mut secret = Zeroizing::new([0; SHARED_SECRET_BYTES]);
+            let seeds = seeds_of(&seeds, i);
+            cpu.encapsulate_rows(parameters, key, seeds, &mut ciphertext, &mut *secret)?;
+            let is_same = ciphertext == row_of(ciphertexts, sizes.ciphertext, i)
+                && secret[..] == *row_of(secrets, SHARED_SECRET_BYTES, i);
             compare("an encapsulation", is_same)?;
         }
         Ok(())
     }
 
-    fn decapsulate(
+    /// Decapsulates a batch.
+    ///
+    /// # Errors
+    /// [`EngineError::Wrong`] if a result is wrong, or the errors of the engine.
+    pub(crate) fn decapsulate(
         &self,
-        keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
-        ciphertexts: &[Ciphertext<P>],
-        secrets: &mut [SharedSecret],
+        parameters: Parameters,
+        keys: CallKeys<'_>,
+        ciphertexts: &[u8],
+        secrets: &mut [u8],
     ) -> Result<(), EngineError> {
-        self.inner.decapsulate(inner_keys(&keys), ciphertexts, secrets)?;
-        for (cpu, i) in self.samples(secrets.len())? {
-            let Some(key) = key_of(&keys, i) else { continue };
-            let mut again = [SharedSecret::default()];
-            cpu.decapsulate(Keys::One(key), &ciphertexts[i..=i], &mut again)?;
-            compare("a decapsulation", again[0] == secrets[i])?;
+        self.inner.decapsulate_rows(parameters, keys.rows(), ciphertexts, secrets)?;
+        let sizes = parameters.sizes();
+        for (cpu, i) in self.samples(parameters, secrets.len() / SHARED_SECRET_BYTES)? {
+            let Some(key) = keys.of(sizes.decapsulation_key, i) else { continue };
+            let mut secret = Zeroizing::new([0; SHARED_SECRET_BYTES]);
+            let ciphertext = row_of(ciphertexts, sizes.ciphertext, i);
+            cpu.decapsulate_rows(parameters, key, ciphertext, &mut *secret)?;
+            let is_same = secret[..] == *row_of(secrets, SHARED_SECRET_BYTES, i);
+            compare("a decapsulation", is_same)?;
         }
         Ok(())
     }
 
-    fn wipe(&self) -> Result<(), EngineError> {
+    /// Removes keys, seeds and secrets from memory that the engine keeps for its next batch.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn wipe(&self) -> Result<(), EngineError> {
         self.inner.wipe()
     }
 }
@@ -250,11 +286,11 @@ fn compare(what: &'static str, is_same: bool) -> Result<(), EngineError> {
 
 #[cfg(test)]
 mod tests {
-    use ctru_kem::{CtruPrime653, MixedRadix};
+    use ctru_kem::engine::PinnedBytes;
 
     use super::*;
 
-    type P = CtruPrime653<MixedRadix>;
+    const PARAMETERS: Parameters = Parameters::ALL[0];
 
     /// What an engine computes wrongly.
     #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -266,162 +302,167 @@ mod tests {
     }
 
     /// An engine that computes the last operation of each batch wrongly.
+    #[derive(Debug)]
     struct Breaking(CpuEngine, Broken);
 
-    type Cpu = CpuEngine;
-
-    impl Engine<P> for Breaking {
-        type EncapsulationKeys = <Cpu as Engine<P>>::EncapsulationKeys;
-        type DecapsulationKeys = <Cpu as Engine<P>>::DecapsulationKeys;
-        type Pinned<T: Send + Sync> = Vec<T>;
-
-        fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
-            Ok(content)
-        }
-
-        fn load_encapsulation_keys(
+    impl BatchEngine for Breaking {
+        fn generate_rows(
             &self,
-            keys: &[EncapsulationKey<P>],
-        ) -> Result<Self::EncapsulationKeys, EngineError> {
-            self.0.load_encapsulation_keys(keys)
-        }
-
-        fn load_decapsulation_keys(
-            &self,
-            keys: &[DecapsulationKey<P>],
-        ) -> Result<Self::DecapsulationKeys, EngineError> {
-            self.0.load_decapsulation_keys(keys)
-        }
-
-        fn generate(
-            &self,
+            parameters: Parameters,
             seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-            public: &mut [EncapsulationKey<P>],
-            private: &mut [DecapsulationKey<P>],
+            public: Option<&mut [u8]>,
+            private: &mut [u8],
         ) -> Result<(), EngineError> {
-            self.0.generate(seeds, public, private)?;
+            let public = public.expect("the server generates pairs");
+            self.0.generate_rows(parameters, seeds, Some(public), private)?;
             if self.1 == Broken::Keys {
-                let other = DecapsulationKey::try_generate().unwrap();
-                public[public.len() - 1] = other.encapsulation_key();
+                let size = parameters.sizes().encapsulation_key;
+                let (first, last) = (public[..size].to_vec(), public.len() - size);
+                public[last..].copy_from_slice(&first);
             }
             Ok(())
         }
 
-        fn generate_decapsulation_keys(
+        fn encapsulate_rows(
             &self,
-            _: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-            _: &mut [DecapsulationKey<P>],
-        ) -> Result<(), EngineError> {
-            unreachable!("the server generates pairs")
-        }
-
-        fn encapsulate(
-            &self,
-            keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
+            parameters: Parameters,
+            keys: KeyRows<'_>,
             seeds: Seeds<'_, SEED_BYTES>,
-            ciphertexts: &mut [Ciphertext<P>],
-            secrets: &mut [SharedSecret],
+            ciphertexts: &mut [u8],
+            secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            self.0.encapsulate(keys, seeds, ciphertexts, secrets)?;
+            self.0.encapsulate_rows(parameters, keys, seeds, ciphertexts, secrets)?;
             if self.1 == Broken::Encapsulation {
-                secrets[secrets.len() - 1] = SharedSecret::default();
+                *secrets.last_mut().unwrap() ^= 1;
             }
             Ok(())
         }
 
-        fn decapsulate(
+        fn decapsulate_rows(
             &self,
-            keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
-            ciphertexts: &[Ciphertext<P>],
-            secrets: &mut [SharedSecret],
+            parameters: Parameters,
+            keys: KeyRows<'_>,
+            ciphertexts: &[u8],
+            secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            self.0.decapsulate(keys, ciphertexts, secrets)?;
+            self.0.decapsulate_rows(parameters, keys, ciphertexts, secrets)?;
             if self.1 == Broken::Decapsulation {
-                secrets[secrets.len() - 1] = SharedSecret::default();
+                *secrets.last_mut().unwrap() ^= 1;
             }
             Ok(())
         }
+
+        fn load_encapsulation_rows(
+            &self,
+            parameters: Parameters,
+            keys: &[u8],
+        ) -> Result<LoadedKeys, EngineError> {
+            self.0.load_encapsulation_rows(parameters, keys)
+        }
+
+        fn load_decapsulation_rows(
+            &self,
+            parameters: Parameters,
+            keys: &[u8],
+        ) -> Result<LoadedKeys, EngineError> {
+            self.0.load_decapsulation_rows(parameters, keys)
+        }
+
+        fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {
+            self.0.pin(bytes)
+        }
+
+        fn wipe(&self) -> Result<(), EngineError> {
+            self.0.wipe()
+        }
+    }
+
+    fn checked(broken: Broken, one_in: u64) -> Checked {
+        let cpu = CpuEngine::with_threads(1).unwrap();
+        let comparison =
+            NonZeroU64::new(one_in).map(|one_in| Comparison { cpu: cpu.clone(), one_in });
+        Checked::new(Box::new(Breaking(cpu, broken)), comparison)
     }
 
     const COUNT: usize = 5;
 
-    type Pairs = (Vec<EncapsulationKey<P>>, Vec<DecapsulationKey<P>>);
-
     /// Generates keys.
-    fn pairs(engine: &impl Engine<P>) -> Result<Pairs, EngineError> {
-        let mut public = vec![EncapsulationKey::placeholder(); COUNT];
-        let mut private = vec![DecapsulationKey::placeholder(); COUNT];
+    fn pairs(engine: &Checked) -> Result<[Vec<u8>; 2], EngineError> {
+        let sizes = PARAMETERS.sizes();
+        let [mut public, mut private] =
+            [sizes.encapsulation_key, sizes.decapsulation_key].map(|size| vec![0; COUNT * size]);
         let seeds = Seeds::Expand(Expand { seed: &[1; 32], context: Context::EMPTY, first: 7 });
-        engine.generate(seeds, &mut public, &mut private)?;
-        Ok((public, private))
+        engine.generate(PARAMETERS, seeds, &mut public, &mut private)?;
+        Ok([public, private])
     }
 
     /// Encapsulates and decapsulates with keys in each form.
-    fn run<E: Engine<P>>(engine: &E) -> Result<(), EngineError> {
-        let (public, private) = pairs(&CpuEngine::with_threads(1)?)?;
-        let one = engine.load_encapsulation_keys(&public[..1])?;
-        let each = engine.load_encapsulation_keys(&public)?;
+    fn run(engine: &Checked) -> Result<(), EngineError> {
+        let sizes = PARAMETERS.sizes();
+        let [public, private] = pairs(&checked(Broken::Nothing, 0))?;
+        let first = &public[..sizes.encapsulation_key];
+        let one = engine.load_public(PARAMETERS, first)?;
+        let each = engine.load_public(PARAMETERS, &public)?;
         let seed_of_each = [[3; SEED_BYTES]; COUNT];
         let expand = Expand { seed: &[2; 32], context: Context::EMPTY, first: 3 };
-        let mut secrets = vec![SharedSecret::default(); COUNT];
-        let mut ciphertexts = vec![Ciphertext::default(); COUNT];
-        for keys in [Keys::One(&public[0]), Keys::Loaded(&one), Keys::Loaded(&each)] {
-            let seeds = Seeds::Each(&seed_of_each);
-            engine.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)?;
+        let mut secrets = vec![0; COUNT * SHARED_SECRET_BYTES];
+        let mut ciphertexts = vec![0; COUNT * sizes.ciphertext];
+        let rows = |rows, are_keys| CallKeys::Rows { rows, are_keys };
+        for (keys, seeds) in [
+            (rows(first, true), Seeds::Each(&seed_of_each)),
+            (CallKeys::Loaded(&one), Seeds::Each(&seed_of_each)),
+            (CallKeys::Loaded(&each), Seeds::Each(&seed_of_each)),
+            (rows(&public, false), Seeds::Expand(expand)),
+        ] {
+            engine.encapsulate(PARAMETERS, keys, seeds, &mut ciphertexts, &mut secrets)?;
         }
-        let seeds = Seeds::Expand(expand);
-        engine.encapsulate(Keys::Each(&public), seeds, &mut ciphertexts, &mut secrets)?;
-        let one = engine.load_decapsulation_keys(&private[..1])?;
-        let each = engine.load_decapsulation_keys(&private)?;
-        for keys in
-            [Keys::One(&private[0]), Keys::Loaded(&one), Keys::Loaded(&each), Keys::Each(&private)]
-        {
-            engine.decapsulate(keys, &ciphertexts, &mut secrets)?;
+        let first = &private[..sizes.decapsulation_key];
+        let one = engine.load_private(PARAMETERS, first)?;
+        let each = engine.load_private(PARAMETERS, &private)?;
+        for keys in [
+            rows(first, false),
+            CallKeys::Loaded(&one),
+            CallKeys::Loaded(&each),
+            rows(&private, true),
+        ] {
+            engine.decapsulate(PARAMETERS, keys, &ciphertexts, &mut secrets)?;
         }
         Ok(())
     }
 
     #[test]
     fn wrong_results_are_errors() {
-        let cpu = CpuEngine::with_threads(1).unwrap();
         for broken in [Broken::Nothing, Broken::Keys, Broken::Encapsulation, Broken::Decapsulation]
         {
-            let engine = |one_in: u64| {
-                let cpu = cpu.clone();
-                let comparison = NonZeroU64::new(one_in).map(|one_in| Comparison { cpu, one_in });
-                Checked::new(Breaking(Cpu::with_threads(1).unwrap(), broken), comparison)
-            };
             // Without a comparison, all generated pairs are still tried.
             let is_right = broken == Broken::Nothing;
             for one_in in [0, 1] {
-                assert_eq!(pairs(&engine(one_in)).is_ok(), is_right, "{broken:?}");
+                assert_eq!(pairs(&checked(broken, one_in)).is_ok(), is_right, "{broken:?}");
             }
             let is_right = matches!(broken, Broken::Nothing | Broken::Keys);
-            assert_eq!(run(&engine(1)).is_ok(), is_right, "{broken:?}");
-            assert!(run(&engine(0)).is_ok());
+            assert_eq!(run(&checked(broken, 1)).is_ok(), is_right, "{broken:?}");
+            assert!(run(&checked(broken, 0)).is_ok());
         }
     }
 
     #[test]
     fn operations_are_compared_at_the_rate() {
-        let cpu = CpuEngine::with_threads(1).unwrap();
-        let of = |one_in: u64| {
-            let one_in = NonZeroU64::new(one_in).unwrap();
-            Checked::new((), Some(Comparison { cpu: cpu.clone(), one_in }))
+        let samples = |engine: &Checked, count| -> Vec<usize> {
+            let samples = engine.samples(PARAMETERS, count).unwrap();
+            samples.into_iter().map(|(_, index)| index).collect()
         };
-        let engine = of(10);
-        let first = engine.samples(1).unwrap();
-        assert_eq!(first.into_iter().map(|(_, index)| index).collect::<Vec<_>>(), [0]);
+        let engine = checked(Broken::Nothing, 10);
+        assert_eq!(samples(&engine, 1), [0]);
         let mut count = 0;
         for batch in 1..1000 {
-            let samples = engine.samples(batch).unwrap();
-            assert!(samples.iter().all(|&(_, index)| index < batch));
+            let samples = samples(&engine, batch);
+            assert!(samples.iter().all(|&index| index < batch));
             count += samples.len();
         }
         // Of 499,500 operations, one in ten.
         assert!((45_000..55_000).contains(&count), "{count}");
-        assert_eq!(of(1).samples(100).unwrap().len(), 100);
-        assert_eq!(of(u64::MAX).samples(100).unwrap().len(), 1);
-        assert!(Checked::new((), None).samples(100).unwrap().is_empty());
+        assert_eq!(samples(&checked(Broken::Nothing, 1), 100).len(), 100);
+        assert_eq!(samples(&checked(Broken::Nothing, u64::MAX), 100).len(), 1);
+        assert!(samples(&checked(Broken::Nothing, 0), 100).is_empty());
     }
 }

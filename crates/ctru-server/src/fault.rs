@@ -120,7 +120,10 @@ impl Fault {
     pub(crate) fn of_engine(error: &EngineError) -> Self {
         tracing::error!(%error, "the engine failed");
         match error {
-            EngineError::Length { .. } | EngineError::RowOverflow { .. } => Self::Internal,
+            EngineError::Length { .. }
+            | EngineError::Rows { .. }
+            | EngineError::RowOverflow { .. }
+            | EngineError::ForeignKeys => Self::Internal,
             #[cfg(feature = "cuda")]
             EngineError::Options { .. } => Self::DeviceMemory,
             #[cfg(feature = "cuda")]

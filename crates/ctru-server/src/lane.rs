@@ -6,7 +6,7 @@
 //!
 //! If no job waits and none should wait for others, the submitting thread computes a job of a few
 //! operations itself, on engines for which that takes less time than waking another thread
-//! ([`EngineFactory::AT_ONCE`](crate::EngineFactory::AT_ONCE)).
+//! ([`CallSizes::at_once`](crate::CallSizes::at_once)).
 
 use ctru_kem::Parameters;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use crate::engines::Engines;
+use crate::engine::LaneEngine;
 use crate::fault::Fault;
 use crate::job::{Job, Kind, Shared};
 use crate::queue::{FairQueue, Waiting};
@@ -43,7 +43,7 @@ pub(crate) struct Lane {
 
 struct Inner {
     options: Options,
-    engines: Arc<Engines>,
+    engine: Arc<LaneEngine>,
     shared: Arc<Shared>,
     state: Mutex<State>,
     changed: Condvar,
@@ -75,14 +75,14 @@ impl Lane {
     /// If the system does not start them.
     pub(crate) fn start(
         options: Options,
-        engines: Arc<Engines>,
+        engine: Arc<LaneEngine>,
         shared: Arc<Shared>,
     ) -> io::Result<Self> {
         let queue = FairQueue::new(options.capacity);
         let state = State { queue, is_closed: false, swept: Instant::now() };
         let inner = Arc::new(Inner {
             options,
-            engines,
+            engine,
             shared,
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -117,14 +117,14 @@ impl Lane {
         self.threads().retain(JoinHandle::is_finished);
     }
 
-    /// Notes that keys of a scheme were unloaded.
-    pub(crate) fn unloaded(&self, scheme: Parameters) {
-        self.inner.engines.unloaded(scheme);
+    /// Notes that keys were unloaded.
+    pub(crate) fn unloaded(&self) {
+        self.inner.engine.unloaded();
     }
 
-    /// Wipes the engines that are due, or with `all` each engine that was used.
+    /// Wipes the engine if it is due, or with `all` if it was used.
     pub(crate) fn wipe(&self, all: bool) {
-        self.inner.engines.wipe(all, &self.inner.shared);
+        self.inner.engine.wipe(all, &self.inner.shared);
     }
 
     /// Returns the number of operations that wait.
@@ -196,7 +196,7 @@ impl Inner {
 
     /// Returns whether the submitting thread computes a job itself if no other job waits.
     fn is_done_at_once(&self, job: &Job) -> bool {
-        let most = self.engines.at_once();
+        let most = self.engine.at_once();
         let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);
         // A job without operations may still make the engine, which takes a GPU some seconds.
         most > 0 && is_short && job.count <= most && self.options.max_delay.is_zero()
@@ -227,7 +227,7 @@ impl Inner {
             return;
         }
         // A panic drops the senders of the answers, which the receivers take for a failure.
-        let run = AssertUnwindSafe(|| self.engines.run(kind, scheme, jobs, &self.shared));
+        let run = AssertUnwindSafe(|| self.engine.run(kind, scheme, jobs, &self.shared));
         if catch_unwind(run).is_err() {
             tracing::error!(kind = kind.name(), %scheme, "a batch has panicked");
         }

@@ -9,7 +9,7 @@ pub mod client;
 mod compute;
 mod connection;
 mod decapsulations;
-mod engines;
+mod engine;
 mod fault;
 mod identity;
 mod job;
@@ -35,7 +35,7 @@ mod tls;
 mod waiting;
 mod wire;
 
-pub use engines::{EngineFactory, Engines};
+pub use engine::{CallSizes, LaneEngine};
 pub use identity::NameKind;
 pub use listen::Address;
 pub use locked::lock_all_memory;

@@ -1,13 +1,13 @@
 //! Keys that clients keep ready on the engine: a table of bounded size, whose entries expire.
 
 use ctru_kem::Parameters;
-use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::checked;
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::{Owner, Peer, Share};
@@ -29,11 +29,11 @@ pub(crate) struct Loaded {
     pub(crate) keys: Side,
 }
 
-/// Loaded keys of the engine, as a type that only the engine knows.
+/// Loaded keys of the engine.
 #[derive(Clone)]
 pub(crate) enum Side {
-    Public(Arc<dyn Any + Send + Sync>),
-    Private(Arc<dyn Any + Send + Sync>),
+    Public(Arc<checked::Loaded>),
+    Private(Arc<checked::Loaded>),
 }
 
 impl fmt::Debug for Loaded {
@@ -243,12 +243,17 @@ fn read(text: &str) -> Result<Name, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use ctru_kem::engine::CpuEngine;
+
     use super::*;
+    use crate::checked::Checked;
     use crate::identity::Identity;
 
     fn loaded(count: usize) -> Loaded {
         let scheme = Parameters::ALL[0];
-        Loaded { scheme, count, hashes: None, birth: None, keys: Side::Public(Arc::new(())) }
+        let none = Checked::new(Box::new(CpuEngine::with_threads(1).unwrap()), None);
+        let none = Arc::new(none.load_public(scheme, &[]).unwrap());
+        Loaded { scheme, count, hashes: None, birth: None, keys: Side::Public(none) }
     }
 
     fn peer(name: &str) -> Peer {

@@ -5,9 +5,6 @@ use ctru_kem::{Encoding, Parameters, Set};
 use crate::fault::Fault;
 use crate::proto;
 
-/// The number of schemes: of parameter sets, each with each encoding of public keys.
-pub(crate) const COUNT: usize = Parameters::ALL.len();
-
 /// Returns the number of a set in `kem.proto`.
 fn set_number(set: Set) -> proto::ParameterSet {
     match set {
@@ -66,11 +63,6 @@ impl From<Parameters> for proto::Scheme {
     }
 }
 
-/// Returns the index of a scheme in tables with one element per scheme.
-pub(crate) fn index(scheme: Parameters) -> usize {
-    Parameters::ALL.iter().position(|&other| other == scheme).expect("a scheme of the list")
-}
-
 /// Returns the numbers of the set and of the encoding in `kem.proto`.
 pub(crate) fn numbers(scheme: Parameters) -> [u8; 2] {
     [set_number(scheme.set) as u8, encoding_number(scheme.encoding) as u8]
@@ -91,8 +83,7 @@ mod tests {
 
     #[test]
     fn every_scheme_is_read_as_it_is_written() {
-        for (place, &scheme) in Parameters::ALL.iter().enumerate() {
-            assert_eq!(index(scheme), place);
+        for &scheme in Parameters::ALL {
             assert_eq!(read(Some(scheme.into())).unwrap(), scheme);
         }
     }

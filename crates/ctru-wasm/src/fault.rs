@@ -1,6 +1,6 @@
 //! Errors, with the codes that JavaScript sees.
 
-use ctru_kem::engine::RowError;
+use ctru_kem::engine::EngineError;
 use thiserror::Error;
 use wasm_bindgen::JsValue;
 
@@ -14,7 +14,7 @@ pub enum Fault {
     Set,
     /// The engine refused the batch.
     #[error("{}", without_row(.0))]
-    Rows(#[from] RowError),
+    Engine(#[from] EngineError),
     /// There is no memory for an output, or for a copy of an input, whose rows have one byte.
     #[error("there is no memory for {count} rows of {row_bytes} bytes")]
     Memory {
@@ -30,10 +30,10 @@ pub enum Fault {
 
 /// Returns the text of an error. That of a refused key follows a number, which the package adds,
 /// because it knows of which batch the rows are a part.
-fn without_row(error: &RowError) -> String {
+fn without_row(error: &EngineError) -> String {
     match error {
-        RowError::EncapsulationKey { error, .. } => format!("not an encapsulation key: {error}"),
-        RowError::DecapsulationKey { error, .. } => format!("not a decapsulation key: {error}"),
+        EngineError::EncapsulationKey { error, .. } => format!("not an encapsulation key: {error}"),
+        EngineError::DecapsulationKey { error, .. } => format!("not a decapsulation key: {error}"),
         error => error.to_string(),
     }
 }
@@ -43,9 +43,13 @@ impl Fault {
     fn code(&self) -> (&'static str, Option<usize>) {
         match self {
             Self::Set => ("set", None),
-            Self::Rows(RowError::EncapsulationKey { row, .. }) => ("encapsulation-key", Some(*row)),
-            Self::Rows(RowError::DecapsulationKey { row, .. }) => ("decapsulation-key", Some(*row)),
-            Self::Rows(_) | Self::Memory { .. } => ("length", None),
+            Self::Engine(EngineError::EncapsulationKey { row, .. }) => {
+                ("encapsulation-key", Some(*row))
+            }
+            Self::Engine(EngineError::DecapsulationKey { row, .. }) => {
+                ("decapsulation-key", Some(*row))
+            }
+            Self::Engine(_) | Self::Memory { .. } => ("length", None),
             Self::Randomness(_) => ("randomness", None),
         }
     }

@@ -4,14 +4,16 @@ mod fault;
 mod js;
 mod set;
 
-use ctru_kem::engine::{RowEngine, RowError, Seeds};
+use std::sync::OnceLock;
+
+use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError, KeyRows, Seeds};
 use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES, Sizes, wiping_the_stack};
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
 
 use fault::Fault;
 use js::{Array, Uint8Array};
-use set::engine;
+use set::parameters;
 
 /// Does nothing. Its name tells the package which module this is.
 #[cfg_attr(target_feature = "simd128", wasm_bindgen(js_name = "simd128"))]
@@ -25,8 +27,7 @@ pub fn name() {}
 /// [`Fault::Set`] if no set has the number.
 #[wasm_bindgen]
 pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
-    let Sizes { encapsulation_key, decapsulation_key, ciphertext } =
-        engine(set)?.parameters().sizes();
+    let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters(set)?.sizes();
     let own = [encapsulation_key, decapsulation_key, ciphertext];
     let common = [SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES, SEED_BYTES];
     Ok(own.into_iter().chain(common).map(|bytes| bytes as u32).collect())
@@ -41,12 +42,12 @@ pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
 #[wasm_bindgen]
 pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Array, Fault> {
     wiping_the_stack::<STACK, _>(|| {
-        let engine = engine(set)?;
+        let parameters = parameters(set)?;
         let seeds = self::seeds::<KEY_PAIR_SEED_BYTES>(seeds, count)?;
-        let mut public = room(count, engine.parameters().sizes().encapsulation_key)?;
-        let mut private =
-            Zeroizing::new(room(count, engine.parameters().sizes().decapsulation_key)?);
-        engine.generate(Seeds::Each(seeds.as_chunks().0), &mut public, &mut private)?;
+        let mut public = room(count, parameters.sizes().encapsulation_key)?;
+        let mut private = Zeroizing::new(room(count, parameters.sizes().decapsulation_key)?);
+        let seeds = Seeds::Each(seeds.as_chunks().0);
+        engine().generate_rows(parameters, seeds, Some(&mut public), &mut private)?;
         Ok(Array::pair(&Uint8Array::new(&public), &Uint8Array::new(&private)))
     })
 }
@@ -65,13 +66,14 @@ pub fn encapsulate(
     seeds: Option<Uint8Array>,
 ) -> Result<Array, Fault> {
     wiping_the_stack::<STACK, _>(|| {
-        let engine = engine(set)?;
+        let parameters = parameters(set)?;
         let keys = from_js(keys)?;
         let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
-        let mut ciphertexts = room(count, engine.parameters().sizes().ciphertext)?;
+        let mut ciphertexts = room(count, parameters.sizes().ciphertext)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         let seeds = Seeds::Each(seeds.as_chunks().0);
-        engine.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets)?;
+        let keys = KeyRows::Unchecked(&keys);
+        engine().encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets)?;
         Ok(Array::pair(&Uint8Array::new(&ciphertexts), &Uint8Array::new(&secrets)))
     })
 }
@@ -90,13 +92,20 @@ pub fn decapsulate(
     count: usize,
 ) -> Result<Uint8Array, Fault> {
     wiping_the_stack::<STACK, _>(|| {
-        let engine = engine(set)?;
+        let parameters = parameters(set)?;
         let keys = Zeroizing::new(from_js(keys)?);
         let ciphertexts = from_js(ciphertexts)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
-        engine.decapsulate(&keys, &ciphertexts, &mut secrets)?;
+        let keys = KeyRows::Unchecked(&keys);
+        engine().decapsulate_rows(parameters, keys, &ciphertexts, &mut secrets)?;
         Ok(Uint8Array::new(&secrets))
     })
+}
+
+/// Returns the engine. The calling thread does the work.
+fn engine() -> &'static CpuEngine {
+    static ENGINE: OnceLock<CpuEngine> = OnceLock::new();
+    ENGINE.get_or_init(|| CpuEngine::with_threads(1).expect("an engine without threads"))
 }
 
 /// Returns the seeds of a batch: those of the caller, or random ones.
@@ -112,7 +121,7 @@ fn seeds<const N: usize>(
     let seeds = Zeroizing::new(from_js(&seeds)?);
     if !seeds.len().is_multiple_of(N) {
         let actual = seeds.len();
-        return Err(RowError::Bytes { slice: "seeds", row_bytes: N, actual }.into());
+        return Err(EngineError::Rows { slice: "seeds", row_bytes: N, actual }.into());
     }
     Ok(seeds)
 }

@@ -14,9 +14,9 @@ use std::env;
 use std::thread;
 use std::time::Duration;
 
-use ctru_kem::CtruPrime761;
 use ctru_kem::engine::device::{DeviceEngine, Merging};
 use ctru_kem::engine::{DeviceOptions, EngineError, cuda};
+use ctru_kem::{CtruPrime761, ParameterSet};
 use ctru_measure::{HostMemory, KeyUse, Operation, Statistics, Workload, times};
 
 /// Returns the arguments: callers, operations per batch, and seconds per measurement.
@@ -35,7 +35,7 @@ fn measure(
 ) -> Result<(), EngineError> {
     // Small chunks, because an engine with large ones takes seconds to allocate.
     let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, options)?;
+    let engine = DeviceEngine::new(cuda::open(0)?, options)?;
     let Merging { rows, under_way, spin, callers: inside, .. } = merging;
     print!(
         "callers {callers:2} batch {batch:3} rows {rows:3} under way {under_way:2} spin {:4} \
@@ -43,7 +43,7 @@ fn measure(
         spin.as_micros(),
         inside.map_or_else(|| "CPU".to_owned(), |inside| inside.to_string()),
     );
-    let workload = Workload::<CtruPrime761, _>::new(&engine, batch, HostMemory::Pinned)?;
+    let workload = Workload::new(&engine, <CtruPrime761>::PARAMETERS, batch, HostMemory::Pinned)?;
     for (name, operation, keys) in [
         ("encaps each", Operation::Encaps, KeyUse::Each),
         ("decaps each", Operation::Decaps, KeyUse::Each),

@@ -103,9 +103,15 @@ impl Host<'_> {
 
     /// Measures one engine over all GPUs, with batches in pinned memory.
     fn measure_engine(&mut self) -> Result<(), Error> {
-        let engine = DeviceEngine::<Set, _>::over(self.devices.to_vec(), DeviceOptions::default())?;
+        let engine = DeviceEngine::over(self.devices.to_vec(), DeviceOptions::default())?;
         let batch = self.args.batch as usize;
-        let workload = Workload::new(&engine, batch * self.devices.len(), HostMemory::Pinned)?;
+        let slots = engine.prepare(Set::PARAMETERS)?.slots;
+        let workload = Workload::new(
+            &engine,
+            Set::PARAMETERS,
+            batch * self.devices.len(),
+            HostMemory::Pinned,
+        )?;
         for case @ (operation, keys) in CASES {
             let (statistics, readings) = workload.with_batch(operation, keys, |run| {
                 let statistics = sample(self.budget(), &mut *run)?;
@@ -115,7 +121,7 @@ impl Host<'_> {
                 let (load, readings) = power::during(&self.numbers(), load);
                 load.map(|_| (statistics, readings))
             })?;
-            self.report(kind::BATCH, case, batch, engine.slots(), statistics, watts(readings))?;
+            self.report(kind::BATCH, case, batch, slots, statistics, watts(readings))?;
         }
         Ok(())
     }
@@ -142,13 +148,12 @@ impl Host<'_> {
     /// Measures one engine for each GPU, with data on that GPU.
     fn measure_resident(&mut self) -> Result<(), Error> {
         let engine = |&device| DeviceEngine::new(device, DeviceOptions::default());
-        let engines: Vec<CudaEngine<Set>> =
-            self.devices.iter().map(engine).collect::<Result<_, _>>()?;
+        let engines: Vec<CudaEngine> = self.devices.iter().map(engine).collect::<Result<_, _>>()?;
         let batch = self.args.batch as usize;
-        let workloads: Vec<ResidentWorkload<'_, Set, _>> = engines
+        let workloads: Vec<ResidentWorkload<'_, _>> = engines
             .iter()
             .zip(self.devices)
-            .map(|(engine, device)| ResidentWorkload::new(engine, device, batch))
+            .map(|(engine, device)| ResidentWorkload::new(engine, Set::PARAMETERS, device, batch))
             .collect::<Result<_, _>>()?;
         for case in CASES {
             let statistics = at_the_same_time(&workloads, case, self.budget())?;
@@ -204,12 +209,12 @@ impl Host<'_> {
 /// Measures all workloads, each with a thread of its own. Returns the time of a batch that consists
 /// of a batch of each, at the sum of their rates.
 fn at_the_same_time(
-    workloads: &[ResidentWorkload<'_, Set, CudaDevice>],
+    workloads: &[ResidentWorkload<'_, CudaDevice>],
     (operation, keys): (Operation, KeyUse),
     budget: Duration,
 ) -> Result<Statistics, Error> {
     let begin = Barrier::new(workloads.len());
-    let measure = |workload: &ResidentWorkload<'_, Set, CudaDevice>| {
+    let measure = |workload: &ResidentWorkload<'_, CudaDevice>| {
         begin.wait();
         workload.batch(operation, keys, budget)
     };

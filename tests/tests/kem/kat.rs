@@ -31,7 +31,7 @@ fn check_first_record<P: ParameterSet>() {
         itoh_tsujii_max_chunk: Some(0),
         ..DeviceOptions::default()
     };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let seed: [u8; KEY_PAIR_SEED_BYTES] = array(&[bytes("keygen_seed"), bytes("z")].concat());
     let mut public = [EncapsulationKey::<P>::placeholder()];
     let mut private = [DecapsulationKey::<P>::placeholder()];

@@ -17,7 +17,7 @@ fn seeds_of_engines<P: ParameterSet>() {
         itoh_tsujii_max_chunk: Some(0),
         ..DeviceOptions::default()
     };
-    check(&DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap());
+    check::<P, _>(&DeviceEngine::new(EmulatedDevice::new(), options).unwrap());
 }
 
 every_set!(seeds_of_engines);

@@ -1,14 +1,13 @@
-//! The factory of engines on NVIDIA GPUs, and its options.
+//! The engine on NVIDIA GPUs, and its options.
 
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use ctru_kem::ParameterSet;
+use ctru_kem::Parameters;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, RuntimeError};
-use ctru_measure::{HostMemory, KeyUse, Operation, ResidentWorkload, Statistics};
+use ctru_measure::{KeyUse, Operation, ResidentWorkload, Statistics};
 
-use super::factory::EngineFactory;
 use crate::error::Error;
 
 /// The options of the engine on GPUs.
@@ -36,9 +35,6 @@ pub(crate) struct GpuArgs {
     /// steps [default: what is best on an H200]
     #[arg(long, value_name = "N")]
     itoh_tsujii_max_chunk: Option<usize>,
-    /// Measure for a few seconds first, and choose chunk and slots by the results
-    #[arg(long, conflicts_with_all = ["chunk", "slots"])]
-    calibrate: bool,
 }
 
 /// The chosen GPUs, and the options of engines on them.
@@ -46,11 +42,7 @@ pub(crate) struct GpuArgs {
 pub(crate) struct Gpu {
     infos: Vec<DeviceInfo>,
     options: DeviceOptions,
-    calibrate: bool,
 }
-
-/// Operations per batch of a calibration.
-const CALIBRATION: usize = 1 << 18;
 
 impl GpuArgs {
     /// Finds the chosen GPUs, without opening them.
@@ -72,11 +64,7 @@ impl GpuArgs {
                 Error::from(RuntimeError::UnknownDevice { index, count: devices.len() as u32 })
             })
         };
-        Ok(Gpu {
-            infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?,
-            options,
-            calibrate: self.calibrate,
-        })
+        Ok(Gpu { infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?, options })
     }
 }
 
@@ -90,46 +78,54 @@ impl Gpu {
     }
 }
 
-impl EngineFactory for Gpu {
-    type For<P: ParameterSet> = CudaEngine<P>;
-
-    fn engine<P: ParameterSet>(&self) -> Result<CudaEngine<P>, Error> {
+impl Gpu {
+    /// Opens the GPUs, and creates an engine on them.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the driver or a GPU does not support the kernels.
+    pub(super) fn open_engine(&self) -> Result<OpenGpu, Error> {
         let devices = self.open()?;
-        let options = match self.calibrate {
-            true => self.options.calibrated::<P, _>(&devices, CALIBRATION)?,
-            false => self.options,
-        };
-        Ok(DeviceEngine::over(devices, options)?)
+        // Memory for measurements is on the first GPU.
+        let first = devices[0];
+        Ok(OpenGpu { engine: DeviceEngine::over(devices, self.options)?, first })
     }
-    fn on_device<P: ParameterSet>(
-        &self,
-        engine: &CudaEngine<P>,
-        (operation, keys): (Operation, KeyUse),
-        batch: usize,
-        budget: Duration,
-    ) -> Result<Statistics, Error> {
-        // All memory is on the first GPU.
-        let device = cuda::open(self.infos[0].index)?;
-        let workload = ResidentWorkload::new(engine, &device, batch)?;
-        Ok(workload.batch(operation, keys, budget)?)
-    }
-    fn name(&self) -> &'static str {
-        "gpu"
-    }
-    fn device(&self) -> String {
+
+    pub(super) fn device(&self) -> String {
         match &self.infos[..] {
             [info] => info.name.clone(),
             infos => format!("{} x {}", infos.len(), infos[0].name),
         }
     }
-    fn backend(&self) -> &'static str {
-        "cuda"
-    }
-    fn transfers(&self, memory: HostMemory) -> &'static str {
-        memory.name()
-    }
-    fn threads(&self) -> usize {
+
+    pub(super) fn threads(&self) -> usize {
         self.infos.len() * self.options.slots
+    }
+}
+
+/// An engine on open GPUs.
+pub(crate) struct OpenGpu {
+    engine: CudaEngine,
+    first: CudaDevice,
+}
+
+impl OpenGpu {
+    pub(super) fn engine(&self) -> &CudaEngine {
+        &self.engine
+    }
+
+    /// Measures batches of `batch` operations whose data stays in the memory of the first GPU.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the GPU has too little memory or fails.
+    pub(super) fn measure(
+        &self,
+        parameters: Parameters,
+        (operation, keys): (Operation, KeyUse),
+        batch: usize,
+        budget: Duration,
+    ) -> Result<Statistics, Error> {
+        let workload = ResidentWorkload::new(&self.engine, parameters, &self.first, batch)?;
+        Ok(workload.batch(operation, keys, budget)?)
     }
 }
 

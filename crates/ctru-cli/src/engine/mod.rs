@@ -1,14 +1,15 @@
 //! The choice of an engine at run time.
 
-mod factory;
 #[cfg(feature = "cuda")]
 mod gpu;
 
-use clap::ValueEnum;
-use ctru_kem::engine::CpuEngine;
-use ctru_program::tell;
+use std::time::Duration;
 
-pub(crate) use factory::EngineFactory;
+use clap::ValueEnum;
+use ctru_kem::Parameters;
+use ctru_kem::engine::{BatchEngine, CpuEngine};
+use ctru_measure::{HostMemory, KeyUse, Operation, Statistics, cpu_name};
+use ctru_program::tell;
 
 use crate::error::Error;
 
@@ -43,9 +44,9 @@ pub(crate) struct EngineArgs {
     gpu: gpu::GpuArgs,
 }
 
-/// The factory of the chosen engine.
+/// The chosen engine, before it is opened.
 #[derive(Debug)]
-pub(crate) enum AnyFactory {
+pub(crate) enum Chosen {
     /// The CPU engine.
     Cpu(CpuEngine),
     /// The engine on GPUs.
@@ -53,24 +54,104 @@ pub(crate) enum AnyFactory {
     Gpu(gpu::Gpu),
 }
 
-/// Evaluates an expression in which `$engine` is a reference to the [`EngineFactory`] that the
-/// [`EngineArgs`] choose.
-macro_rules! with_engine {
-    ($args:expr, |$engine:ident| $body:expr) => {
-        match $args.start()? {
-            $crate::engine::AnyFactory::Cpu(engine) => {
-                let $engine = &engine;
-                $body
-            }
-            #[cfg(feature = "cuda")]
-            $crate::engine::AnyFactory::Gpu(engine) => {
-                let $engine = &engine;
-                $body
-            }
-        }
-    };
+/// An open engine. An engine on GPUs keeps memory for each parameter set that it was used with.
+pub(crate) enum Opened {
+    /// The CPU engine.
+    Cpu(CpuEngine),
+    /// The engine on GPUs.
+    #[cfg(feature = "cuda")]
+    Gpu(Box<gpu::OpenGpu>),
 }
-pub(crate) use with_engine;
+
+impl Chosen {
+    /// Opens the engine.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the device cannot run the kernels.
+    pub(crate) fn open(&self) -> Result<Opened, Error> {
+        Ok(match self {
+            Self::Cpu(engine) => Opened::Cpu(engine.clone()),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => Opened::Gpu(Box::new(gpu.open_engine()?)),
+        })
+    }
+
+    /// Returns the name on the command line and in records.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Cpu(_) => "cpu",
+            #[cfg(feature = "cuda")]
+            Self::Gpu(_) => "gpu",
+        }
+    }
+
+    /// Returns the name of the device that computes.
+    pub(crate) fn device(&self) -> String {
+        match self {
+            Self::Cpu(_) => cpu_name(),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.device(),
+        }
+    }
+
+    /// Returns the kind of code that runs on the device.
+    pub(crate) fn backend(&self) -> &'static str {
+        match self {
+            Self::Cpu(_) => ctru_math::backend::in_use().name(),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(_) => "cuda",
+        }
+    }
+
+    /// Returns how data travels between the host's memory and the device.
+    pub(crate) fn transfers(&self, memory: HostMemory) -> &'static str {
+        match self {
+            Self::Cpu(_) => "none",
+            #[cfg(feature = "cuda")]
+            Self::Gpu(_) => memory.name(),
+        }
+    }
+
+    /// Returns the number of host threads that compute or serve the device.
+    pub(crate) fn threads(&self) -> usize {
+        match self {
+            Self::Cpu(engine) => engine.threads(),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.threads(),
+        }
+    }
+}
+
+impl Opened {
+    /// Returns the engine.
+    pub(crate) fn engine(&self) -> &dyn BatchEngine {
+        match self {
+            Self::Cpu(engine) => engine,
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.engine(),
+        }
+    }
+
+    /// Measures batches of `batch` operations whose data stays in the memory of the device.
+    ///
+    /// # Errors
+    /// [`Error::OnDeviceWithoutDevice`] if the engine has no device, [`Error::Engine`] if the
+    /// device has too little memory or fails.
+    #[cfg_attr(not(feature = "cuda"), expect(unused_variables, reason = "for GPUs alone"))]
+    pub(crate) fn on_device(
+        &self,
+        parameters: Parameters,
+        case: (Operation, KeyUse),
+        batch: usize,
+        budget: Duration,
+    ) -> Result<Statistics, Error> {
+        match self {
+            Self::Cpu(_) => Err(Error::OnDeviceWithoutDevice),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.measure(parameters, case, batch, budget),
+        }
+    }
+}
 
 impl EngineArgs {
     /// Starts the chosen engine. With `auto`, writes a line to standard error that says which
@@ -79,7 +160,7 @@ impl EngineArgs {
     /// # Errors
     /// [`Error::Engine`] if there is no such GPU or the threads cannot be started,
     /// `Error::WithoutGpu` if this program was built without GPUs.
-    pub(crate) fn start(&self) -> Result<AnyFactory, Error> {
+    pub(crate) fn start(&self) -> Result<Chosen, Error> {
         match self.engine {
             EngineChoice::Cpu => self.start_cpu(),
             EngineChoice::Gpu => self.start_gpu(),
@@ -102,32 +183,32 @@ impl EngineArgs {
         }
     }
 
-    fn start_cpu(&self) -> Result<AnyFactory, Error> {
-        Ok(AnyFactory::Cpu(CpuEngine::with_threads(self.threads.into())?))
+    fn start_cpu(&self) -> Result<Chosen, Error> {
+        Ok(Chosen::Cpu(CpuEngine::with_threads(self.threads.into())?))
     }
 
     #[cfg(feature = "cuda")]
-    fn start_gpu(&self) -> Result<AnyFactory, Error> {
-        self.gpu.start().map(AnyFactory::Gpu)
+    fn start_gpu(&self) -> Result<Chosen, Error> {
+        self.gpu.start().map(Chosen::Gpu)
     }
 
     /// Starts the engine on GPUs after checking that they support the kernels. Returns the engine
     /// and the name of the device.
     #[cfg(feature = "cuda")]
-    fn start_usable_gpu(&self) -> Result<(AnyFactory, String), Error> {
+    fn start_usable_gpu(&self) -> Result<(Chosen, String), Error> {
         let gpu = self.gpu.start()?;
         gpu.open()?;
         let name = gpu.device();
-        Ok((AnyFactory::Gpu(gpu), name))
+        Ok((Chosen::Gpu(gpu), name))
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn start_gpu(&self) -> Result<AnyFactory, Error> {
+    fn start_gpu(&self) -> Result<Chosen, Error> {
         Err(Error::WithoutGpu)
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn start_usable_gpu(&self) -> Result<(AnyFactory, String), Error> {
+    fn start_usable_gpu(&self) -> Result<(Chosen, String), Error> {
         Err(Error::WithoutGpu)
     }
 }

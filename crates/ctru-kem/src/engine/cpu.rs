@@ -1,17 +1,15 @@
 //! The CPU engine: runs batches on the cores of this machine.
 
 use core::fmt;
-use core::marker::PhantomData;
-use core::slice;
 use std::sync::Arc;
 use std::vec::Vec;
 
-use super::{Engine, EngineError, check_length};
-use crate::batch::{KeyRows, Keys, LoadedKeys, Seeds};
-use crate::bytes::{Transparent, bytes, bytes_mut};
+use super::lengths::{check_generation, check_operations};
+use super::rows::without_secrets_if_refused;
+use super::{BatchEngine, EngineError, KeyRows, LoadedKeys, PinnedBytes, Seeds};
+use crate::batch::count_rows;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
-use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::ParameterSet;
+use crate::parameters::Parameters;
 use crate::threads::{self, ThreadPool};
 
 /// An engine on the cores of this machine. Clones share the threads.
@@ -47,10 +45,6 @@ impl CpuEngine {
         Ok(Self { pool: Arc::new(pool) })
     }
 
-    pub(super) fn pool(&self) -> &ThreadPool {
-        &self.pool
-    }
-
     /// Returns the number of worker threads.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -64,128 +58,74 @@ impl fmt::Debug for CpuEngine {
     }
 }
 
-/// Encapsulation keys that a [`CpuEngine`] has decoded to polynomials.
-pub struct LoadedEncapsulationKeys<P: ParameterSet>(LoadedKeys, PhantomData<P>);
-
-/// Decapsulation keys that a [`CpuEngine`] has decoded to polynomials, wiped when dropped.
-pub struct LoadedDecapsulationKeys<P: ParameterSet>(LoadedKeys, PhantomData<P>);
-
-impl<P: ParameterSet> fmt::Debug for LoadedEncapsulationKeys<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LoadedEncapsulationKeys<{}>({} keys)", P::NAME, self.0.count())
-    }
-}
-
-impl<P: ParameterSet> fmt::Debug for LoadedDecapsulationKeys<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LoadedDecapsulationKeys<{}>({} keys)", P::NAME, self.0.count())
-    }
-}
-
-/// Returns the keys of a batch of `count` operations.
-///
-/// # Errors
-/// [`EngineError::Length`] if there is another number of keys than `count`, except for one loaded
-/// key, which serves all operations.
-fn key_rows<'a, K: Transparent, L>(
-    keys: Keys<'a, K, L>,
-    count: usize,
-    loaded: impl FnOnce(&'a L) -> &'a LoadedKeys,
-) -> Result<KeyRows<'a>, EngineError> {
-    Ok(match keys {
-        Keys::One(key) => KeyRows::Checked(bytes(slice::from_ref(key))),
-        Keys::Each(keys) => {
-            check_length("keys", count, keys.len())?;
-            KeyRows::Checked(bytes(keys))
-        }
-        Keys::Loaded(keys) => {
-            let keys = loaded(keys);
-            if keys.count() != 1 {
-                check_length("loaded keys", count, keys.count())?;
-            }
-            KeyRows::Loaded(keys)
-        }
-    })
-}
-
 /// Each method checks lengths and calls the operation of the parameter set.
-impl<P: ParameterSet> Engine<P> for CpuEngine {
-    type EncapsulationKeys = LoadedEncapsulationKeys<P>;
-    type DecapsulationKeys = LoadedDecapsulationKeys<P>;
-    type Pinned<T: Send + Sync> = Vec<T>;
-
-    fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
-        Ok(content)
-    }
-
-    fn load_encapsulation_keys(
+impl BatchEngine for CpuEngine {
+    fn generate_rows(
         &self,
-        keys: &[EncapsulationKey<P>],
-    ) -> Result<Self::EncapsulationKeys, EngineError> {
-        let loaded = P::load_encapsulation_keys(&self.pool, bytes(keys));
-        Ok(LoadedEncapsulationKeys(loaded, PhantomData))
-    }
-
-    fn load_decapsulation_keys(
-        &self,
-        keys: &[DecapsulationKey<P>],
-    ) -> Result<Self::DecapsulationKeys, EngineError> {
-        let loaded = P::load_decapsulation_keys(&self.pool, bytes(keys));
-        Ok(LoadedDecapsulationKeys(loaded, PhantomData))
-    }
-
-    fn generate(
-        &self,
+        parameters: Parameters,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        encapsulation_keys: &mut [EncapsulationKey<P>],
-        decapsulation_keys: &mut [DecapsulationKey<P>],
+        encapsulation_keys: Option<&mut [u8]>,
+        decapsulation_keys: &mut [u8],
     ) -> Result<(), EngineError> {
-        let count = encapsulation_keys.len();
-        check_length("decapsulation keys", count, decapsulation_keys.len())?;
-        seeds.check(count)?;
-        let encapsulation_keys = bytes_mut(encapsulation_keys);
-        P::generate_batch(&self.pool, seeds, encapsulation_keys, bytes_mut(decapsulation_keys));
+        check_generation(parameters, seeds, encapsulation_keys.as_deref(), decapsulation_keys)?;
+        let public = encapsulation_keys.unwrap_or_default();
+        (parameters.operations().generate_batch)(&self.pool, seeds, public, decapsulation_keys);
         Ok(())
     }
 
-    fn generate_decapsulation_keys(
+    fn encapsulate_rows(
         &self,
-        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        decapsulation_keys: &mut [DecapsulationKey<P>],
-    ) -> Result<(), EngineError> {
-        seeds.check(decapsulation_keys.len())?;
-        P::generate_batch(&self.pool, seeds, &mut [], bytes_mut(decapsulation_keys));
-        Ok(())
-    }
-
-    fn encapsulate(
-        &self,
-        keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
+        parameters: Parameters,
+        keys: KeyRows<'_>,
         seeds: Seeds<'_, SEED_BYTES>,
-        ciphertexts: &mut [Ciphertext<P>],
-        shared_secrets: &mut [SharedSecret],
+        ciphertexts: &mut [u8],
+        shared_secrets: &mut [u8],
     ) -> Result<(), EngineError> {
-        let count = shared_secrets.len();
-        check_length("ciphertexts", count, ciphertexts.len())?;
+        let key_bytes = parameters.sizes().encapsulation_key;
+        let count = check_operations(parameters, key_bytes, keys, ciphertexts, shared_secrets)?;
         seeds.check(count)?;
-        let keys = key_rows(keys, count, |loaded| &loaded.0)?;
-        let (ciphertexts, secrets) = (bytes_mut(ciphertexts), bytes_mut(shared_secrets));
-        P::encapsulate_batch(&self.pool, keys, seeds, ciphertexts, secrets)
-            .expect("keys are well formed");
-        Ok(())
+        let encapsulate = parameters.operations().encapsulate_batch;
+        let result = encapsulate(&self.pool, keys, seeds, ciphertexts, shared_secrets);
+        without_secrets_if_refused(result, shared_secrets)
     }
 
-    fn decapsulate(
+    fn decapsulate_rows(
         &self,
-        keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
-        ciphertexts: &[Ciphertext<P>],
-        shared_secrets: &mut [SharedSecret],
+        parameters: Parameters,
+        keys: KeyRows<'_>,
+        ciphertexts: &[u8],
+        shared_secrets: &mut [u8],
     ) -> Result<(), EngineError> {
-        let count = shared_secrets.len();
-        check_length("ciphertexts", count, ciphertexts.len())?;
-        let keys = key_rows(keys, count, |loaded| &loaded.0)?;
-        let (ciphertexts, secrets) = (bytes(ciphertexts), bytes_mut(shared_secrets));
-        P::decapsulate_batch(&self.pool, keys, ciphertexts, secrets).expect("keys are well formed");
+        let key_bytes = parameters.sizes().decapsulation_key;
+        check_operations(parameters, key_bytes, keys, ciphertexts, shared_secrets)?;
+        let decapsulate = parameters.operations().decapsulate_batch;
+        let result = decapsulate(&self.pool, keys, ciphertexts, shared_secrets);
+        without_secrets_if_refused(result, shared_secrets)
+    }
+
+    fn load_encapsulation_rows(
+        &self,
+        parameters: Parameters,
+        keys: &[u8],
+    ) -> Result<LoadedKeys, EngineError> {
+        count_rows("keys", parameters.sizes().encapsulation_key, keys)?;
+        (parameters.operations().load_encapsulation_keys)(&self.pool, keys)
+    }
+
+    fn load_decapsulation_rows(
+        &self,
+        parameters: Parameters,
+        keys: &[u8],
+    ) -> Result<LoadedKeys, EngineError> {
+        count_rows("keys", parameters.sizes().decapsulation_key, keys)?;
+        (parameters.operations().load_decapsulation_keys)(&self.pool, keys)
+    }
+
+    fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {
+        Ok(PinnedBytes::new(bytes))
+    }
+
+    fn wipe(&self) -> Result<(), EngineError> {
         Ok(())
     }
 }

@@ -188,7 +188,7 @@ fn devices() {
         itoh_tsujii_max_chunk: Some(0),
         ..DeviceOptions::default()
     };
-    let engine = DeviceEngine::<CtruPrime653, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let case = Case::<CtruPrime653>::watched();
     case.run(&engine);
     assert!(given_back() < FEW, "{} words of secrets in memory that was given back", given_back());
@@ -204,7 +204,7 @@ fn small_batches_on_devices() {
     type P = CtruPrime653;
     let _alone = alone();
     let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let case = Case::<P>::watched();
     let public = [(); COUNT].map(|()| case.public.clone());
     let mut ciphertexts = [(); COUNT].map(|()| Ciphertext::default());

@@ -377,21 +377,21 @@ fn debug_shows_no_secret() {
     let loaded_decapsulation_keys = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
     assert_eq!(
         format!("{loaded_encapsulation_keys:?}"),
-        "LoadedEncapsulationKeys<CTRU-Prime-761>(2 keys)"
+        "LoadedKeys(2 of CTRU-Prime-761 mixed-radix)"
     );
     assert_eq!(
         format!("{loaded_decapsulation_keys:?}"),
-        "LoadedDecapsulationKeys<CTRU-Prime-761>(2 keys)"
+        "LoadedKeys(2 of CTRU-Prime-761 mixed-radix)"
     );
     let seeds = Seeds::Expand::<SEED_BYTES>(Expand { first: 5, ..SEEDS });
     let expected = r#"Seeds::Expand { seed: .., context: Context("tests"), first: 5 }"#;
     assert_eq!(format!("{seeds:?}"), expected);
     assert_eq!(format!("{:?}", Seeds::Each(&[MASTER, MASTER])), "Seeds::Each(2 seeds)");
-    assert_eq!(format!("{:?}", Keys::<_, ()>::One(&decapsulation_keys[0])), "Keys::One(..)");
-    assert_eq!(format!("{:?}", Keys::<_, ()>::Each(&decapsulation_keys)), "Keys::Each(2 keys)");
+    assert_eq!(format!("{:?}", Keys::One(&decapsulation_keys[0])), "Keys::One(..)");
+    assert_eq!(format!("{:?}", Keys::Each(&decapsulation_keys)), "Keys::Each(2 keys)");
     assert_eq!(
-        format!("{:?}", Keys::<(), _>::Loaded(&loaded_decapsulation_keys)),
-        "Keys::Loaded(..)"
+        format!("{:?}", Keys::Loaded(&loaded_decapsulation_keys)),
+        "Keys::Loaded(LoadedKeys(2 of CTRU-Prime-761 mixed-radix))"
     );
 }
 

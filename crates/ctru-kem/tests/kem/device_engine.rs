@@ -5,13 +5,13 @@ use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::device::Merging;
+use ctru_kem::engine::device::{Merging, Prepared};
 use ctru_kem::engine::{
     Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    MixedRadix, Packed13, ParameterSet, SharedSecret,
+    MixedRadix, Packed13, ParameterSet, Parameters, SharedSecret,
 };
 
 const SEEDS: Expand<'_> = Expand {
@@ -20,11 +20,11 @@ const SEEDS: Expand<'_> = Expand {
     first: 7,
 };
 
-fn engine<P: ParameterSet>() -> DeviceEngine<P, EmulatedDevice> {
+fn engine() -> DeviceEngine<EmulatedDevice> {
     engine_with(false)
 }
 
-fn engine_with<P: ParameterSet>(as_large: bool) -> DeviceEngine<P, EmulatedDevice> {
+fn engine_with(as_large: bool) -> DeviceEngine<EmulatedDevice> {
     let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
@@ -39,7 +39,7 @@ fn inversion_by_powers_equals_the_cpu() {
         itoh_tsujii_max_chunk: Some(2),
         ..DeviceOptions::default()
     };
-    let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
+    let device = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let mut keys = vec![DecapsulationKey::<Set>::placeholder(); 3];
     device.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut keys).unwrap();
     let mut expected = vec![DecapsulationKey::<Set>::placeholder(); 3];
@@ -95,8 +95,8 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
 
 fn check<P: ParameterSet>(seeds_each: bool) {
     let expected = transcript::<P, _>(&CpuEngine::with_threads(1).unwrap(), seeds_each);
-    assert_eq!(transcript::<P, _>(&engine::<P>(), seeds_each), expected);
-    assert_eq!(transcript::<P, _>(&engine_with::<P>(true), seeds_each), expected);
+    assert_eq!(transcript::<P, _>(&engine(), seeds_each), expected);
+    assert_eq!(transcript::<P, _>(&engine_with(true), seeds_each), expected);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn several_devices_and_pinned_memory() {
     let count = 5;
     let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
-    let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let engine = DeviceEngine::over(devices, options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
@@ -138,12 +138,9 @@ fn several_devices_and_pinned_memory() {
 
     let loaded = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
     let loaded_one = engine.load_decapsulation_keys(&decapsulation_keys[..1]).unwrap();
-    let (encapsulation_keys, decapsulation_keys) = (
-        Engine::<P>::pin(&engine, encapsulation_keys).unwrap(),
-        Engine::<P>::pin(&engine, decapsulation_keys).unwrap(),
-    );
-    let mut ciphertexts =
-        Engine::<P>::pin(&engine, vec![Ciphertext::<P>::default(); count]).unwrap();
+    let (encapsulation_keys, decapsulation_keys) =
+        (engine.pin(encapsulation_keys).unwrap(), engine.pin(decapsulation_keys).unwrap());
+    let mut ciphertexts = engine.pin(vec![Ciphertext::<P>::default(); count]).unwrap();
     let mut secrets = vec![SharedSecret::default(); count];
     let mut again = secrets.clone();
     for (encapsulation_keys, decapsulation_keys) in [
@@ -177,7 +174,7 @@ fn several_devices_and_pinned_memory() {
     let no_chunk = DeviceOptions { chunk: 0, ..options };
     let no_slot = DeviceOptions { slots: 0, ..options };
     for (devices, options) in [(0, options), (1, no_chunk), (1, no_slot)] {
-        let engine = DeviceEngine::<P, _>::over(vec![EmulatedDevice::new(); devices], options);
+        let engine = DeviceEngine::over(vec![EmulatedDevice::new(); devices], options);
         assert!(matches!(engine, Err(EngineError::NoSlots)));
     }
 }
@@ -187,7 +184,7 @@ fn several_devices_and_pinned_memory() {
 fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let count = 10;
     let options = DeviceOptions { chunk: 8, slots: 1, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let blank = || {
         (
             vec![EncapsulationKey::<P>::placeholder(); count],
@@ -198,8 +195,8 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     cpu.generate(Seeds::Expand(SEEDS), &mut expected.0, &mut expected.1).unwrap();
 
-    let mut encapsulation_keys = Engine::<P>::pin(&engine, pinned.0).unwrap();
-    let mut decapsulation_keys = Engine::<P>::pin(&engine, pinned.1).unwrap();
+    let mut encapsulation_keys = engine.pin(pinned.0).unwrap();
+    let mut decapsulation_keys = engine.pin(pinned.1).unwrap();
     engine
         .generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)
         .unwrap();
@@ -231,7 +228,7 @@ fn large_arrays_are_fetched() {
         );
     };
     let cpu = CpuEngine::with_threads(1).unwrap();
-    let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
+    let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
     cpu.generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
     let mut expected = (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);
@@ -244,11 +241,10 @@ fn large_arrays_are_fetched() {
     for (chunk, slots, devices) in [(COUNT, 1, 1), (80, 2, 1), (16, 2, 2)] {
         let options = DeviceOptions { chunk, slots, ..emulated() };
         let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
-        let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
-        let encapsulation_keys = Engine::<P>::pin(&engine, encapsulation_keys.clone()).unwrap();
-        let decapsulation_keys = Engine::<P>::pin(&engine, decapsulation_keys.clone()).unwrap();
-        let mut ciphertexts =
-            Engine::<P>::pin(&engine, vec![Ciphertext::default(); COUNT]).unwrap();
+        let engine = DeviceEngine::over(devices, options).unwrap();
+        let encapsulation_keys = engine.pin(encapsulation_keys.clone()).unwrap();
+        let decapsulation_keys = engine.pin(decapsulation_keys.clone()).unwrap();
+        let mut ciphertexts = engine.pin(vec![Ciphertext::default(); COUNT]).unwrap();
         let mut secrets = vec![SharedSecret::default(); COUNT];
         engine
             .encapsulate(Keys::Each(&encapsulation_keys), seeds, &mut ciphertexts, &mut secrets)
@@ -266,7 +262,7 @@ fn several_callers() {
     type P = CtruPrime653;
     let options = DeviceOptions { chunk: 4, slots: 1, ..emulated() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
-    let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let engine = DeviceEngine::over(devices, options).unwrap();
     let decapsulation_keys: Vec<_> =
         (0..6).map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[2; 32])).collect();
     let loaded = engine.load_decapsulation_keys(&decapsulation_keys[..1]).unwrap();
@@ -310,7 +306,7 @@ fn several_callers() {
 fn a_cancelled_batch_says_what_is_done() {
     type P = CtruPrime653;
     let options = DeviceOptions { chunk: 1, slots: 1, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let count = 64;
     let mut ciphertexts = vec![Ciphertext::<P>::default(); count];
@@ -345,9 +341,9 @@ fn a_cancelled_batch_says_what_is_done() {
 ///
 /// Calls `check` after each run, with the indices of the operations that the error names as done.
 /// Returns the number of these operations for each run.
-fn lose<P: ParameterSet, T>(
+fn lose<T>(
     (count, step): (usize, usize),
-    batch: impl Fn(&DeviceEngine<P, EmulatedDevice>) -> (Result<(), EngineError>, T),
+    batch: impl Fn(&DeviceEngine<EmulatedDevice>) -> (Result<(), EngineError>, T),
     check: impl Fn(&[usize], T),
 ) -> Vec<usize> {
     let mut lengths = Vec::new();
@@ -459,8 +455,8 @@ fn a_lost_device_leaves_keys_well_formed() {
         (COUNT, 5),
         |engine| {
             let (encapsulation_keys, decapsulation_keys) = blank();
-            let mut encapsulation_keys = Engine::<P>::pin(engine, encapsulation_keys).unwrap();
-            let mut decapsulation_keys = Engine::<P>::pin(engine, decapsulation_keys).unwrap();
+            let mut encapsulation_keys = engine.pin(encapsulation_keys).unwrap();
+            let mut decapsulation_keys = engine.pin(decapsulation_keys).unwrap();
             (
                 engine.generate(seeds, &mut encapsulation_keys, &mut decapsulation_keys),
                 (encapsulation_keys, decapsulation_keys),
@@ -532,12 +528,12 @@ fn loaded_keys_stay_on_their_device() {
     type P = CtruPrime653;
     let device = EmulatedDevice::new();
     let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
-    let on = |device: &EmulatedDevice| DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let on = |device: &EmulatedDevice| DeviceEngine::new(device.clone(), options).unwrap();
     let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
     let (ciphertext, secret) =
         decapsulation_key.encapsulation_key().encapsulate_deterministic(&[3; 32]);
     let loaded = on(&device).load_decapsulation_keys(&[decapsulation_key]).unwrap();
-    let decapsulate = |engine: &DeviceEngine<P, _>| {
+    let decapsulate = |engine: &DeviceEngine<_>| {
         let mut secrets = [SharedSecret::default()];
         let result = engine.decapsulate(Keys::Loaded(&loaded), from_ref(&ciphertext), &mut secrets);
         (result, secrets)
@@ -559,11 +555,11 @@ fn loaded_keys_serve_engines_on_the_same_devices() {
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let over = |devices: &[EmulatedDevice], chunk| {
         let options = DeviceOptions { chunk, slots: 1, ..emulated() };
-        DeviceEngine::<P, _>::over(devices.to_vec(), options).unwrap()
+        DeviceEngine::over(devices.to_vec(), options).unwrap()
     };
     let keys = vec![DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]); 3];
     let (ciphertext, secret) = keys[0].encapsulation_key().encapsulate_deterministic(&[3; 32]);
-    let loaded = |engine: DeviceEngine<P, _>, keys| engine.load_decapsulation_keys(keys).unwrap();
+    let loaded = |engine: DeviceEngine<_>, keys| engine.load_decapsulation_keys(keys).unwrap();
     let decapsulate = |loaded: &_| {
         let mut secrets = vec![SharedSecret::default(); keys.len()];
         let ciphertexts = vec![ciphertext.clone(); keys.len()];
@@ -595,7 +591,8 @@ fn immense_options() {
     type P = CtruPrime1277<Packed13>;
     let new = |options| {
         let device = EmulatedDevice::with_memory(0);
-        DeviceEngine::<P, _>::new(device, options).unwrap_err()
+        let engine = DeviceEngine::new(device, options).unwrap();
+        engine.prepare(P::PARAMETERS).unwrap_err()
     };
     let usual = DeviceOptions { slots: 1, ..emulated() };
     let limit = usize::MAX;
@@ -622,26 +619,6 @@ fn immense_options() {
             error => panic!("{chunk}: {error:?}"),
         }
     }
-    let small = DeviceOptions { memory_limit: 1 << 20, ..usual };
-    let operations = small.calibrated::<P, _>(&[EmulatedDevice::new()], usize::MAX);
-    let out_of_memory = |error: &EngineError| {
-        matches!(error, EngineError::Device { error: RuntimeError::OutOfHostMemory { .. }, .. })
-    };
-    assert!(operations.as_ref().is_err_and(out_of_memory), "{operations:?}");
-}
-
-#[test]
-fn calibration_keeps_to_the_limit() {
-    type P = CtruPrime653;
-    let devices = [EmulatedDevice::new()];
-    let options = DeviceOptions { memory_limit: 1 << 20, ..emulated() };
-    let chosen = options.calibrated::<P, _>(&devices, 1).unwrap();
-    assert!(
-        DeviceEngine::<P, _>::over(devices.to_vec(), chosen).unwrap().device_bytes() <= 1 << 20
-    );
-    assert_eq!(options.calibrated::<P, _>(&devices, 1), Ok(chosen));
-    let none = DeviceOptions { memory_limit: 1, ..options };
-    assert!(matches!(none.calibrated::<P, _>(&devices, 1), Err(EngineError::Options { .. })));
 }
 
 /// Uses a product tree of several levels, some of which end with a node without a sibling. Its
@@ -651,8 +628,8 @@ fn check_keys_through_a_deep_tree<P: ParameterSet>(itoh_tsujii_max_chunk: usize)
     let itoh_tsujii_max_chunk = Some(itoh_tsujii_max_chunk);
     let options =
         DeviceOptions { chunk: COUNT, slots: 1, itoh_tsujii_max_chunk, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
-    let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); COUNT];
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
+    let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
     engine
         .generate(Seeds::Expand(SEEDS), &mut encapsulation_keys, &mut decapsulation_keys)
@@ -677,17 +654,21 @@ fn keys_through_a_deep_tree_by_division_steps() {
 
 #[test]
 fn empty_batches() {
-    let engine = engine::<CtruPrime761>();
-    engine.generate(Seeds::Expand(SEEDS), &mut [], &mut []).unwrap();
-    engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut []).unwrap();
-    engine.encapsulate(Keys::Each(&[]), Seeds::Each(&[]), &mut [], &mut []).unwrap();
-    engine.decapsulate(Keys::Each(&[]), &[], &mut []).unwrap();
+    let engine = engine();
+    fn run<P: ParameterSet, E: Engine<P>>(engine: &E) {
+        engine.generate(Seeds::Expand(SEEDS), &mut [], &mut []).unwrap();
+        engine.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut []).unwrap();
+        engine.encapsulate(Keys::Each(&[]), Seeds::Each(&[]), &mut [], &mut []).unwrap();
+        engine.decapsulate(Keys::Each(&[]), &[], &mut []).unwrap();
+    }
+    run::<CtruPrime761, _>(&engine);
 }
 
 #[test]
 fn wrong_lengths_touch_nothing() {
-    let engine = engine::<CtruPrime761>();
-    let keys = [EncapsulationKey::placeholder(), EncapsulationKey::placeholder()];
+    let engine = engine();
+    let key = DecapsulationKey::<CtruPrime761>::generate_deterministic(&[1; 32], &[2; 32]);
+    let keys = [key.encapsulation_key(), key.encapsulation_key()];
     let mut ciphertexts = vec![Ciphertext::default(); 3];
     let mut secrets = vec![SharedSecret::default(); 3];
     let result =
@@ -713,36 +694,31 @@ fn wrong_lengths_touch_nothing() {
 
 #[test]
 fn memory_is_bounded() {
+    const PARAMETERS: Parameters = <CtruPrime761>::PARAMETERS;
     let new = |memory_limit| {
         let options = DeviceOptions { chunk: 8192, slots: 4, memory_limit, ..emulated() };
-        DeviceEngine::<CtruPrime761, _>::new(EmulatedDevice::new(), options)
+        DeviceEngine::new(EmulatedDevice::new(), options).unwrap().prepare(PARAMETERS)
     };
-    let engine = new(10 << 20).unwrap();
-    assert_eq!(engine.slots(), 4);
-    assert!(engine.chunk() > 0 && engine.chunk() < 8192);
+    let Prepared { chunk, slots, device_bytes, .. } = new(10 << 20).unwrap();
+    assert_eq!(slots, 4);
+    assert!(chunk > 0 && chunk < 8192);
     // The chunks are as large as the limit permits.
-    let of_row = engine.device_bytes() / engine.chunk();
-    assert!(engine.device_bytes() <= 10 << 20 && 10 << 20 < engine.device_bytes() + of_row);
+    assert!(device_bytes <= 10 << 20 && 10 << 20 < device_bytes + device_bytes / chunk);
     assert!(matches!(new(1000), Err(EngineError::Options { limit: 1000, .. })));
 
-    let of = |devices, chunk, slots| {
-        let options = DeviceOptions { chunk, slots, ..emulated() };
-        let devices = vec![EmulatedDevice::new(); devices];
-        DeviceEngine::<CtruPrime761, _>::over(devices, options).unwrap()
-    };
-    let (one, many) = (of(1, 1, 1), of(2, 8, 3));
-    assert_eq!((one.chunk(), one.slots()), (1, 1));
-    assert_eq!((many.chunk(), many.slots()), (8, 6));
-    assert_eq!(many.device_bytes(), 48 * one.device_bytes());
-
-    let pinned = |devices, chunk, slots, (rows, under_way)| {
+    let of = |devices, chunk, slots, (rows, under_way)| {
         let merging = Merging { rows, under_way, ..Merging::default() };
         let options = DeviceOptions { chunk, slots, merging, ..emulated() };
         let devices = vec![EmulatedDevice::new(); devices];
-        DeviceEngine::<CtruPrime761, _>::over(devices, options).unwrap().pinned_bytes()
+        DeviceEngine::over(devices, options).unwrap().prepare(PARAMETERS).unwrap()
     };
-    // Without small batches, and with two times as many groups as are under way on each device.
-    let each = pinned(1, 1, 1, (0, 1));
-    assert!(each > 0 && pinned(2, 8, 3, (0, 1)) == 48 * each);
-    assert_eq!(pinned(2, 8, 3, (4, 5)), (48 + 2 * 2 * 5 * 4) * each);
+    // Without small batches.
+    let (one, many) = (of(1, 1, 1, (0, 1)), of(2, 8, 3, (0, 1)));
+    assert_eq!((one.chunk, one.slots), (1, 1));
+    assert_eq!((many.chunk, many.slots), (8, 6));
+    assert_eq!(many.device_bytes, 48 * one.device_bytes);
+    assert!(one.pinned_bytes > 0 && many.pinned_bytes == 48 * one.pinned_bytes);
+    // With two times as many groups as are under way on each device.
+    let merged = of(2, 8, 3, (4, 5));
+    assert_eq!(merged.pinned_bytes, (48 + 2 * 2 * 5 * 4) * one.pinned_bytes);
 }

@@ -6,7 +6,9 @@ use ctru_gpu_runtime::Device;
 use ctru_kem::engine::{
     Context, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
 };
-use ctru_kem::{Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, SharedSecret};
+use ctru_kem::{
+    Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret,
+};
 
 use crate::common::emulated;
 use crate::failing_device::{FailingDevice, failure};
@@ -35,8 +37,8 @@ fn rows<A: AsRef<[u8]>, B: AsRef<[u8]>>(first: &[A], second: &[B]) -> Vec<Vec<u8
 fn fail_each_call(
     name: &str,
     device: &FailingDevice,
-    engine: &DeviceEngine<P, FailingDevice>,
-    batch: impl Fn(&DeviceEngine<P, FailingDevice>) -> Outcome,
+    engine: &DeviceEngine<FailingDevice>,
+    batch: impl Fn(&DeviceEngine<FailingDevice>) -> Outcome,
 ) {
     device.fail_after(0);
     let (result, blank) = batch(engine);
@@ -76,7 +78,7 @@ fn fail_each_call(
     assert_eq!(counts.last(), Some(&outputs.saturating_sub(1)));
 }
 
-fn engine(as_large: bool) -> (FailingDevice, DeviceEngine<P, FailingDevice>) {
+fn engine(as_large: bool) -> (FailingDevice, DeviceEngine<FailingDevice>) {
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
@@ -112,7 +114,7 @@ fn encapsulations(as_large: bool) {
     let (device, engine) = engine(as_large);
     let (_, public) = keys();
     let loaded = engine.load_encapsulation_keys(&public).unwrap();
-    let run = |engine: &DeviceEngine<P, _>, keys| {
+    let run = |engine: &DeviceEngine<_>, keys| {
         let mut ciphertexts = vec![Ciphertext::<P>::default(); COUNT];
         let mut secrets = vec![SharedSecret::default(); COUNT];
         let seeds = Seeds::Expand(SEEDS);
@@ -136,7 +138,7 @@ fn decapsulations(as_large: bool) {
     let ciphertexts: Vec<_> =
         public.iter().map(|key| key.encapsulate_deterministic(&[4; 32]).0).collect();
     let loaded = engine.load_decapsulation_keys(&private).unwrap();
-    let run = |engine: &DeviceEngine<P, _>, keys| {
+    let run = |engine: &DeviceEngine<_>, keys| {
         let mut secrets = vec![SharedSecret::default(); COUNT];
         let result = engine.decapsulate(keys, &ciphertexts, &mut secrets);
         (result, rows(&secrets, &[[]; COUNT]))
@@ -159,7 +161,7 @@ fn decapsulation() {
 fn a_small_batch_of_decapsulations() {
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let (private, public) = keys();
     let (valid, expected) = public[0].encapsulate_deterministic(&[4; 32]);
     // The second key rejects this ciphertext.
@@ -187,7 +189,7 @@ fn a_small_batch_of_decapsulations() {
 }
 
 /// Checks that memory that cannot be wiped keeps no other memory from being wiped.
-fn wiping_goes_on(device: &FailingDevice, engine: &DeviceEngine<P, FailingDevice>) {
+fn wiping_goes_on(device: &FailingDevice, engine: &DeviceEngine<FailingDevice>) {
     let wipe = |call| {
         let before = device.calls();
         device.fail_after(call);
@@ -216,10 +218,10 @@ fn loading_and_wiping() {
     fail_each_call("wiping", &device, &engine, |engine| (engine.wipe(), vec![]));
     wiping_goes_on(&device, &engine);
     device.fail_after(0);
-    let refused = Engine::<P>::pin(&engine, vec![0u8; 64]).map(|_| ());
+    let refused = engine.pin(vec![0u8; 64]).map(|_| ());
     assert_eq!(refused, Err(EngineError::Device { error: failure(), done: vec![] }));
     device.heal();
-    Engine::<P>::pin(&engine, vec![0u8; 64]).unwrap();
+    engine.pin(vec![0u8; 64]).unwrap();
 }
 
 /// Checks that an engine that cannot be made gives all memory back.
@@ -229,14 +231,16 @@ fn creation() {
     let options = DeviceOptions { chunk: 2, slots: 2, ..emulated() };
     for calls in 0.. {
         device.fail_after(calls);
-        let engine = DeviceEngine::<P, _>::new(device.clone(), options);
+        let engine = DeviceEngine::new(device.clone(), options).unwrap();
+        let prepared = engine.prepare(P::PARAMETERS);
+        drop(engine);
         if !device.heal() {
             println!("creation: {calls} calls");
-            assert!(calls > 30 && engine.is_ok());
+            assert!(calls > 30 && prepared.is_ok());
             break;
         }
         let failed = EngineError::Device { error: failure(), done: vec![] };
-        assert_eq!(engine.map(|_| ()), Err(failed), "call {calls}");
+        assert_eq!(prepared, Err(failed), "call {calls}");
         let memory = device.memory_info().unwrap();
         assert_eq!(memory.free, memory.total, "call {calls}");
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::device::Merging;
 use ctru_kem::engine::{
-    Context, CpuEngine, DeviceEngine, DeviceOptions, DeviceRows, Engine, EngineError, Expand, Keys,
-    RowEngine, RowError, Seeds,
+    BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand,
+    KeyRows, Keys, Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix,
@@ -84,7 +84,7 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
         .collect();
     let options = DeviceOptions { chunk: 32, slots: 2, merging, ..emulated() };
     let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
-    let engine = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let engine = DeviceEngine::over(devices, options).unwrap();
     let begin = Barrier::new(counts.len());
     thread::scope(|scope| {
         for ((inputs, expected), i) in inputs.iter().zip(&expected).zip(0..) {
@@ -144,7 +144,7 @@ fn callers_share_launches() {
     const BATCHES: usize = 4;
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: 8, slots: 2, merging: merging(8, 1), ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let call = |begin: &Barrier| {
         begin.wait();
@@ -179,7 +179,7 @@ fn larger_batches_are_not_merged() {
     for (rows, merged, larger) in [(3, 3, 4), (128, ROWS, ROWS + 1)] {
         let options =
             DeviceOptions { chunk: 128, slots: 1, merging: merging(rows, 1), ..emulated() };
-        let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+        let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
         for (count, launches) in [(0, 0), (1, 1), (merged, 2), (larger, 2)] {
             let mut ciphertexts = vec![Ciphertext::default(); count];
             let mut secrets = vec![SharedSecret::default(); count];
@@ -196,12 +196,12 @@ fn larger_batches_are_not_merged() {
 fn a_row_that_is_no_key_is_the_error_of_its_caller() {
     type P = CtruPrime653;
     let options = DeviceOptions { chunk: 8, slots: 1, merging: merging(8, 1), ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
-    let engine = DeviceRows::new(engine);
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
+    let engine = &engine;
     let begin = Barrier::new(3);
     thread::scope(|scope| {
         for caller in 0..3 {
-            let (engine, begin) = (&engine, &begin);
+            let begin = &begin;
             scope.spawn(move || {
                 let Inputs { public, private, sent } = Inputs::<P>::new(caller, 2);
                 let mut keys: Vec<u8> =
@@ -214,10 +214,17 @@ fn a_row_that_is_no_key_is_the_error_of_its_caller() {
                 begin.wait();
                 for _ in 0..3 {
                     let seeds = Seeds::Expand(expand(&caller));
-                    let result = engine.encapsulate(&keys, seeds, &mut ciphertexts, &mut secrets);
+                    let keys = KeyRows::Unchecked(&keys);
+                    let result = engine.encapsulate_rows(
+                        P::PARAMETERS,
+                        keys,
+                        seeds,
+                        &mut ciphertexts,
+                        &mut secrets,
+                    );
                     if caller == 1 {
                         assert!(
-                            matches!(result, Err(RowError::EncapsulationKey { row: 1, .. })),
+                            matches!(result, Err(EngineError::EncapsulationKey { row: 1, .. })),
                             "{result:?}"
                         );
                         assert!(secrets.iter().all(|&byte| byte == 0));
@@ -244,7 +251,7 @@ fn callers_learn_a_failure() {
     type P = CtruPrime653;
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: 8, slots: 2, merging: merging(8, 2), ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let inputs: Vec<_> = (0..4).map(|i| Inputs::<P>::new(i, 2)).collect();
     let expected: Vec<_> = (inputs.iter().zip(0..))
@@ -284,7 +291,7 @@ fn callers_give_up() {
         merging: Merging { spin: Duration::ZERO, callers: Some(4), ..merging(4, 1) },
         ..emulated()
     };
-    let engine = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let seed = [3; 32];
     let expected = key.encapsulate_deterministic(&seed);
@@ -332,7 +339,7 @@ fn callers_give_up() {
 
 /// Makes an encapsulation or a decapsulation alone, and checks the result unless it is cancelled.
 fn call<P: ParameterSet>(
-    engine: &DeviceEngine<P, FailingDevice>,
+    engine: &DeviceEngine<FailingDevice>,
     private: &DecapsulationKey<P>,
     encapsulates: bool,
 ) -> Result<(), EngineError> {
@@ -360,14 +367,15 @@ fn wait_for_calls(device: &FailingDevice, calls: usize) {
 /// Makes an engine for at most this number of callers at a time, with one group under way, whose
 /// callers sleep where they wait. The device's call after the next `others` ones waits. Returns the
 /// engine, and the number of calls so far.
-fn holding<P: ParameterSet>(
+fn holding(
     device: &FailingDevice,
     others: usize,
     callers: usize,
-) -> (DeviceEngine<P, FailingDevice>, usize) {
+) -> (DeviceEngine<FailingDevice>, usize) {
     let merging = Merging { spin: Duration::ZERO, callers: Some(callers), ..merging(4, 1) };
     let options = DeviceOptions { chunk: 4, slots: 1, merging, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
+    engine.prepare(<CtruPrime653>::PARAMETERS).unwrap();
     device.hold_after(others);
     (engine, device.calls())
 }
@@ -381,7 +389,7 @@ fn a_leader_that_waits_for_nobody_is_joined() {
     let keys =
         [1, 2].map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[i + 2; 32]));
     // The leader's first call copies its seed. The other call copies its key and its seed.
-    let (engine, before) = holding::<P>(&device, 0, 2);
+    let (engine, before) = holding(&device, 0, 2);
     thread::scope(|scope| {
         scope.spawn(|| call(&engine, &keys[0], true).unwrap());
         wait_for_calls(&device, before + 1);
@@ -402,7 +410,7 @@ fn a_call_that_sleeps_gives_up_while_nobody_goes_on() {
     for (callers, copies) in [(2, 2), (1, 0)] {
         let device = FailingDevice::new();
         // The leader's second call is one of its work.
-        let (engine, before) = holding::<P>(&device, 1, callers);
+        let (engine, before) = holding(&device, 1, callers);
         thread::scope(|scope| {
             scope.spawn(|| call(&engine, &key, true).unwrap());
             wait_for_calls(&device, before + 2);

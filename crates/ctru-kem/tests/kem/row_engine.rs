@@ -2,8 +2,8 @@
 
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
-    Context, CpuEngine, CpuRows, DeviceEngine, DeviceOptions, DeviceRows, Engine, EngineError,
-    Expand, Keys, RowEngine, RowError, Seeds,
+    BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand,
+    KeyRows, Keys, Seeds,
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
@@ -21,18 +21,17 @@ every_set!(gives_what_keys_give, names_the_first_bad_row);
 const SEEDS: Expand<'_> =
     Expand { seed: &[0x33; 32], context: Context::literal(b"rows"), first: u32::MAX as u64 - 9 };
 
-fn cpu<P: ParameterSet>() -> CpuRows {
-    CpuRows::new(CpuEngine::with_threads(2).unwrap(), P::PARAMETERS)
+fn cpu() -> CpuEngine {
+    CpuEngine::with_threads(2).unwrap()
 }
 
 /// Values of `as_large`: the host checks the keys of small batches, and the device those of large
 /// ones.
 const CHECKS: [bool; 2] = [false, true];
 
-fn emulator<P: ParameterSet>(as_large: bool) -> DeviceRows<P, EmulatedDevice> {
+fn emulator(as_large: bool) -> DeviceEngine<EmulatedDevice> {
     let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
-    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
-    DeviceRows::new(engine)
+    DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
 /// Returns the bytes of values, one after the other.
@@ -57,43 +56,50 @@ fn of_keys<P: ParameterSet>(count: usize, one: bool) -> Rows {
 }
 
 /// Compares the batches of `engine` with those of [`of_keys`].
-fn compare<P: ParameterSet>(engine: &dyn RowEngine, count: usize, one: bool) {
+fn compare<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, one: bool) {
     let Rows(expected) = of_keys::<P>(count, one);
     let Rows([mut public, mut private, mut ciphertexts, mut secrets]) =
         Rows(expected.each_ref().map(|rows| vec![0xaa; rows.len()]));
-    engine.generate(Seeds::Expand(SEEDS), &mut public, &mut private).unwrap();
+    engine
+        .generate_rows(P::PARAMETERS, Seeds::Expand(SEEDS), Some(&mut public), &mut private)
+        .unwrap();
     assert!(public == expected[0] && private == expected[1], "{engine:?}, {count} keys");
     let (public, private) = match one {
         true => (&public[..P::ENCAPSULATION_KEY_BYTES], &private[..P::DECAPSULATION_KEY_BYTES]),
         false => (&public[..], &private[..]),
     };
     let seeds = Seeds::Expand(SEEDS);
-    engine.encapsulate(public, seeds, &mut ciphertexts, &mut secrets).unwrap();
+    engine
+        .encapsulate_rows(
+            P::PARAMETERS,
+            KeyRows::Unchecked(public),
+            seeds,
+            &mut ciphertexts,
+            &mut secrets,
+        )
+        .unwrap();
     assert!(ciphertexts == expected[2] && secrets == expected[3], "{engine:?}, {count} rows");
     secrets.fill(0xaa);
-    engine.decapsulate(private, &ciphertexts, &mut secrets).unwrap();
+    engine
+        .decapsulate_rows(P::PARAMETERS, KeyRows::Unchecked(private), &ciphertexts, &mut secrets)
+        .unwrap();
     assert!(secrets == expected[3], "{engine:?}, {count} rows");
 }
 
 fn gives_what_keys_give<P: ParameterSet>() {
     for count in [0, 1, 2, 7, 8, 9, 17, 131] {
-        compare::<P>(&cpu::<P>(), count, false);
+        compare::<P>(&cpu(), count, false);
         if count > 0 {
-            compare::<P>(&cpu::<P>(), count, true);
+            compare::<P>(&cpu(), count, true);
         }
     }
-}
-
-#[test]
-fn debug_names_the_set() {
-    assert!(format!("{:?}", cpu::<CtruPrime653>()).contains(<CtruPrime653 as ParameterSet>::NAME));
 }
 
 #[test]
 fn devices_give_what_keys_give() {
     for (count, one) in [(0, false), (1, false), (5, false), (3, true)] {
         for as_large in CHECKS {
-            compare::<CtruPrime653>(&emulator::<CtruPrime653>(as_large), count, one);
+            compare::<CtruPrime653>(&emulator(as_large), count, one);
         }
     }
 }
@@ -101,7 +107,7 @@ fn devices_give_what_keys_give() {
 /// Puts bad rows into good batches, and checks the error.
 fn names_the_first_bad_row<P: ParameterSet>() {
     const COUNT: usize = 40;
-    let engine = cpu::<P>();
+    let engine = cpu();
     let Rows([public, private, mut ciphertexts, mut secrets]) = of_keys::<P>(COUNT, false);
     for rows in [&[0][..], &[COUNT - 1], &[7, 8, 30], &[16, 3]] {
         let first = *rows.iter().min().unwrap();
@@ -112,10 +118,19 @@ fn names_the_first_bad_row<P: ParameterSet>() {
         }
         let row = &bad[first * P::ENCAPSULATION_KEY_BYTES..][..P::ENCAPSULATION_KEY_BYTES];
         let error = EncapsulationKey::<P>::from_bytes(row).unwrap_err();
-        let expected = Err(RowError::EncapsulationKey { row: first, error });
+        let expected = Err(EngineError::EncapsulationKey { row: first, error });
         let seeds = Seeds::Expand(SEEDS);
         secrets.fill(0xaa);
-        assert_eq!(engine.encapsulate(&bad, seeds, &mut ciphertexts, &mut secrets), expected);
+        assert_eq!(
+            engine.encapsulate_rows(
+                P::PARAMETERS,
+                KeyRows::Unchecked(&bad),
+                seeds,
+                &mut ciphertexts,
+                &mut secrets
+            ),
+            expected
+        );
         assert!(secrets.iter().all(|&byte| byte == 0));
 
         let mut bad = private.clone();
@@ -123,9 +138,17 @@ fn names_the_first_bad_row<P: ParameterSet>() {
             bad[row * P::DECAPSULATION_KEY_BYTES] = 0xff;
         }
         let error = InvalidDecapsulationKey::SecretPolynomial;
-        let expected = Err(RowError::DecapsulationKey { row: first, error });
+        let expected = Err(EngineError::DecapsulationKey { row: first, error });
         secrets.fill(0xaa);
-        assert_eq!(engine.decapsulate(&bad, &ciphertexts, &mut secrets), expected);
+        assert_eq!(
+            engine.decapsulate_rows(
+                P::PARAMETERS,
+                KeyRows::Unchecked(&bad),
+                &ciphertexts,
+                &mut secrets
+            ),
+            expected
+        );
         assert!(secrets.iter().all(|&byte| byte == 0));
     }
 }
@@ -137,10 +160,16 @@ fn a_bad_row_writes_no_results_of_its_own() {
     public.fill(0);
     let (mut written, mut secrets) = (vec![0xaa; ciphertexts.len()], [0xaa; SHARED_SECRET_BYTES]);
     let error = InvalidEncapsulationKey::Zero;
-    let emulator = emulator::<CtruPrime761>(false);
-    for engine in [&cpu::<CtruPrime761>() as &dyn RowEngine, &emulator] {
-        let result = engine.encapsulate(&public, Seeds::Expand(SEEDS), &mut written, &mut secrets);
-        assert_eq!(result, Err(RowError::EncapsulationKey { row: 0, error }));
+    let emulator = emulator(false);
+    for engine in [&cpu() as &dyn BatchEngine, &emulator] {
+        let result = engine.encapsulate_rows(
+            <CtruPrime761>::PARAMETERS,
+            KeyRows::Unchecked(&public),
+            Seeds::Expand(SEEDS),
+            &mut written,
+            &mut secrets,
+        );
+        assert_eq!(result, Err(EngineError::EncapsulationKey { row: 0, error }));
         assert!(written.iter().all(|&byte| byte == 0xaa));
         assert_eq!(secrets, [0; SHARED_SECRET_BYTES]);
         secrets.fill(0xaa);
@@ -154,21 +183,32 @@ fn devices_name_the_first_bad_row() {
     let Rows([public, private, mut ciphertexts, mut secrets]) = of_keys::<Set>(ROWS, false);
     for (as_large, first) in CHECKS.into_iter().flat_map(|as_large| [(as_large, 1), (as_large, 4)])
     {
-        let engine = emulator::<Set>(as_large);
+        let engine = emulator(as_large);
         let mut bad = public.clone();
         bad[first * Set::ENCAPSULATION_KEY_BYTES..].fill(0);
         let error = InvalidEncapsulationKey::Zero;
         secrets.fill(0xaa);
-        let result = engine.encapsulate(&bad, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets);
-        assert_eq!(result, Err(RowError::EncapsulationKey { row: first, error }));
+        let result = engine.encapsulate_rows(
+            Set::PARAMETERS,
+            KeyRows::Unchecked(&bad),
+            Seeds::Expand(SEEDS),
+            &mut ciphertexts,
+            &mut secrets,
+        );
+        assert_eq!(result, Err(EngineError::EncapsulationKey { row: first, error }));
         assert!(secrets.iter().all(|&byte| byte == 0));
         secrets.fill(0xaa);
         let mut bad = private.clone();
         bad[first * Set::DECAPSULATION_KEY_BYTES] = 0xff;
         bad[(ROWS - 1) * Set::DECAPSULATION_KEY_BYTES] = 0xff;
         let error = InvalidDecapsulationKey::SecretPolynomial;
-        let result = engine.decapsulate(&bad, &ciphertexts, &mut secrets);
-        assert_eq!(result, Err(RowError::DecapsulationKey { row: first, error }));
+        let result = engine.decapsulate_rows(
+            Set::PARAMETERS,
+            KeyRows::Unchecked(&bad),
+            &ciphertexts,
+            &mut secrets,
+        );
+        assert_eq!(result, Err(EngineError::DecapsulationKey { row: first, error }));
         assert!(secrets.iter().all(|&byte| byte == 0));
     }
 }
@@ -177,33 +217,69 @@ fn devices_name_the_first_bad_row() {
 #[test]
 fn wrong_lengths_are_refused() {
     let Rows([public, private, ciphertexts, secrets]) = of_keys::<CtruPrime653>(3, false);
-    let emulator = emulator::<CtruPrime653>(false);
-    for engine in [&cpu::<CtruPrime653>() as &dyn RowEngine, &emulator] {
+    let emulator = emulator(false);
+    for engine in [&cpu() as &dyn BatchEngine, &emulator] {
         let seeds = Seeds::Expand(SEEDS);
         let (mut out, mut secrets_out) = (ciphertexts.clone(), secrets.clone());
-        let result = engine.encapsulate(&public[1..], seeds, &mut out, &mut secrets_out);
+        let result = engine.encapsulate_rows(
+            <CtruPrime653>::PARAMETERS,
+            KeyRows::Unchecked(&public[1..]),
+            seeds,
+            &mut out,
+            &mut secrets_out,
+        );
         let (slice, actual) = ("keys", public.len() - 1);
-        assert_eq!(result, Err(RowError::Bytes { slice, row_bytes: 994, actual }));
-        let result =
-            engine.encapsulate(&public[2 * 994..], seeds, &mut out[898..], &mut secrets_out);
-        let length = |slice, actual| {
-            Err(RowError::Engine(EngineError::Length { slice, expected: 3, actual }))
-        };
+        assert_eq!(result, Err(EngineError::Rows { slice, row_bytes: 994, actual }));
+        let result = engine.encapsulate_rows(
+            <CtruPrime653>::PARAMETERS,
+            KeyRows::Unchecked(&public[2 * 994..]),
+            seeds,
+            &mut out[898..],
+            &mut secrets_out,
+        );
+        let length = |slice, actual| Err(EngineError::Length { slice, expected: 3, actual });
         assert_eq!(result, length("ciphertexts", 2));
-        let result = engine.encapsulate(&public[994..], seeds, &mut out, &mut secrets_out);
+        let result = engine.encapsulate_rows(
+            <CtruPrime653>::PARAMETERS,
+            KeyRows::Unchecked(&public[994..]),
+            seeds,
+            &mut out,
+            &mut secrets_out,
+        );
         assert_eq!(result, length("keys", 2));
-        let result = engine.decapsulate(&private[1353..], &ciphertexts, &mut secrets_out);
+        let result = engine.decapsulate_rows(
+            <CtruPrime653>::PARAMETERS,
+            KeyRows::Unchecked(&private[1353..]),
+            &ciphertexts,
+            &mut secrets_out,
+        );
         assert_eq!(result, length("keys", 2));
-        let result = engine.decapsulate(&private, &ciphertexts[1..], &mut secrets_out);
+        let result = engine.decapsulate_rows(
+            <CtruPrime653>::PARAMETERS,
+            KeyRows::Unchecked(&private),
+            &ciphertexts[1..],
+            &mut secrets_out,
+        );
         let (slice, actual) = ("ciphertexts", ciphertexts.len() - 1);
-        assert_eq!(result, Err(RowError::Bytes { slice, row_bytes: 898, actual }));
+        assert_eq!(result, Err(EngineError::Rows { slice, row_bytes: 898, actual }));
         let (mut public_out, mut private_out) = (public.clone(), private.clone());
-        let result = engine.generate(seeds_of_keys(), &mut public_out, &mut private_out[1353..]);
+        let result = engine.generate_rows(
+            <CtruPrime653>::PARAMETERS,
+            seeds_of_keys(),
+            Some(&mut public_out),
+            &mut private_out[1353..],
+        );
         assert_eq!(result, length("decapsulation keys", 2));
         let last = Expand { first: u64::MAX - 1, ..SEEDS };
-        let result = engine.encapsulate(&public, Seeds::Expand(last), &mut out, &mut secrets_out);
+        let result = engine.encapsulate_rows(
+            <CtruPrime653>::PARAMETERS,
+            KeyRows::Unchecked(&public),
+            Seeds::Expand(last),
+            &mut out,
+            &mut secrets_out,
+        );
         let error = EngineError::RowOverflow { first: u64::MAX - 1, count: 3 };
-        assert_eq!(result, Err(RowError::Engine(error)));
+        assert_eq!(result, Err(error));
         assert!(out == ciphertexts && secrets_out == secrets);
         assert!(public_out == public && private_out == private);
     }
@@ -240,9 +316,19 @@ fn hashes_are_those_of_the_file() {
         let mut private = vec![0; count * P::DECAPSULATION_KEY_BYTES];
         let mut ciphertexts = vec![0; count * P::CIPHERTEXT_BYTES];
         let mut secrets = vec![0; count * SHARED_SECRET_BYTES];
-        let engine = cpu::<P>();
-        engine.generate(Seeds::Expand(seeds), &mut public, &mut private).unwrap();
-        engine.encapsulate(&public, Seeds::Expand(seeds), &mut ciphertexts, &mut secrets).unwrap();
+        let engine = cpu();
+        engine
+            .generate_rows(P::PARAMETERS, Seeds::Expand(seeds), Some(&mut public), &mut private)
+            .unwrap();
+        engine
+            .encapsulate_rows(
+                P::PARAMETERS,
+                KeyRows::Unchecked(&public),
+                Seeds::Expand(seeds),
+                &mut ciphertexts,
+                &mut secrets,
+            )
+            .unwrap();
         let hash = Sha3_256::digest([public, private, ciphertexts, secrets].concat());
         assert_eq!(const_hex::encode(hash), record.sha3_256, "{name:?}");
     }

@@ -138,7 +138,7 @@ fn batches_cut_anywhere_are_one_batch<P: ParameterSet>() {
     let cpu = CpuEngine::with_threads(2).unwrap();
     let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
-    let device = DeviceEngine::<P, _>::over(devices, options).unwrap();
+    let device = DeviceEngine::over(devices, options).unwrap();
     for first in first_rows(COUNT) {
         let expand = Expand { first, ..SEEDS };
         let whole = run(&cpu, expand, &keys, &[0]);
@@ -169,7 +169,7 @@ fn batches_cut_anywhere_are_one_batch<P: ParameterSet>() {
 /// unchanged.
 fn rows_that_do_not_fit_are_refused<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
-    let device = DeviceEngine::<P, _>::new(EmulatedDevice::new(), options).unwrap();
+    let device = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     refused_by::<P, _>(&CpuEngine::with_threads(1).unwrap());
     refused_by::<P, _>(&device);
 }

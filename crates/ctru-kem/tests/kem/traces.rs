@@ -19,14 +19,10 @@ const AS_LARGE: [bool; 2] = [false, true];
 /// Two secrets, each a byte from which seeds are made.
 const SECRETS: [u8; 2] = [1, 0xd6];
 
-type Emulated<P> = DeviceEngine<P, EmulatedDevice>;
+type Emulated = DeviceEngine<EmulatedDevice>;
 
 /// Returns the memory accesses of all launches of a batch of at most `count` operations.
-fn trace<P: ParameterSet>(
-    as_large: bool,
-    count: usize,
-    batch: impl FnOnce(&Emulated<P>),
-) -> Vec<Event> {
+fn trace(as_large: bool, count: usize, batch: impl FnOnce(&Emulated)) -> Vec<Event> {
     let device = EmulatedDevice::traced();
     let options = DeviceOptions { chunk: count, slots: 1, as_large, ..emulated() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
@@ -56,11 +52,11 @@ fn expand(seed: &[u8; SEED_BYTES]) -> Expand<'_> {
 fn key_generation<P: ParameterSet>() {
     const COUNT: usize = 9;
     let traces = SECRETS.map(|secret| {
-        trace::<P>(false, COUNT, |engine| {
+        trace(false, COUNT, |engine| {
             let mut encapsulation_keys =
-                Engine::<P>::pin(engine, vec![EncapsulationKey::placeholder(); COUNT]).unwrap();
+                engine.pin(vec![EncapsulationKey::<P>::placeholder(); COUNT]).unwrap();
             let mut decapsulation_keys =
-                Engine::<P>::pin(engine, vec![DecapsulationKey::placeholder(); COUNT]).unwrap();
+                engine.pin(vec![DecapsulationKey::<P>::placeholder(); COUNT]).unwrap();
             let each = seeds::<KEY_PAIR_SEED_BYTES>(secret, COUNT);
             engine
                 .generate(Seeds::Each(&each), &mut encapsulation_keys, &mut decapsulation_keys)
@@ -87,7 +83,7 @@ fn encapsulation<P: ParameterSet>() {
         .collect();
     for as_large in AS_LARGE {
         let traces = SECRETS.map(|secret| {
-            trace::<P>(as_large, COUNT, |engine| {
+            trace(as_large, COUNT, |engine| {
                 let loaded = engine.load_encapsulation_keys(&encapsulation_keys).unwrap();
                 let (each, master) = (seeds(secret, COUNT), [secret; SEED_BYTES]);
                 for (keys, seeds) in [
@@ -131,7 +127,7 @@ fn decapsulation<P: ParameterSet>() {
                     .unzip()
             };
             let (to_one, to_each) = (sent(&|_| 0), sent(&|i| i));
-            traces.push(trace::<P>(as_large, COUNT, |engine| {
+            traces.push(trace(as_large, COUNT, |engine| {
                 let loaded = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
                 for (keys, (ciphertexts, secrets)) in [
                     (Keys::One(&decapsulation_keys[0]), &to_one),

@@ -1,12 +1,16 @@
-//! Reads the keys of a request, and writes sealed ones.
+//! Reads the private keys of a request, and writes sealed ones.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet, Parameters};
+use ctru_kem::{
+    DecapsulationKey, EncapsulationKey, InvalidRow, ParameterSet, Parameters, SEED_BYTES,
+    with_parameters,
+};
 use rayon::prelude::*;
 
+use super::join::KeyBytes;
+use super::secret;
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::Owner;
@@ -17,14 +21,11 @@ use crate::sealing::{self, Birth};
 const PARALLEL: usize = 64;
 
 /// Reads the keys of one request.
-pub(super) struct Reader<'a, P> {
+pub(super) struct Reader<'a> {
     scheme: Parameters,
     owner: Owner,
     shared: &'a Shared,
-    parameter_set: PhantomData<P>,
 }
-
-type PrivateKeys<P> = Vec<DecapsulationKey<P>>;
 
 /// The use for which keys are read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -35,101 +36,120 @@ pub(super) enum Purpose {
     Seal,
 }
 
-impl<'a, P: ParameterSet> Reader<'a, P> {
+/// Returns the name of the field with private keys, and with an item the item.
+fn field(name: [&'static str; 2], item: Option<usize>) -> &'static str {
+    name[usize::from(item.is_some())]
+}
+
+/// Checks rows of public keys. With `is_single`, they are the field `public_key`.
+///
+/// # Errors
+/// [`Fault::Invalid`] with the first row that is not a key.
+pub(super) fn check_public(scheme: Parameters, is_single: bool, rows: &[u8]) -> Result<(), Fault> {
+    let checked = with_parameters!(scheme, P => EncapsulationKey::<P>::check_rows(rows));
+    checked.map_err(|InvalidRow { row, error }| invalid_public(is_single, row, &error))
+}
+
+/// Checks rows of private keys. With `is_single`, they are the field `private_key`.
+///
+/// # Errors
+/// [`Fault::Invalid`] with the first row that is not a key.
+pub(super) fn check_private(scheme: Parameters, is_single: bool, rows: &[u8]) -> Result<(), Fault> {
+    let checked = with_parameters!(scheme, P => DecapsulationKey::<P>::check_rows(rows));
+    checked.map_err(|InvalidRow { row, error }| invalid_private(is_single, row, &error))
+}
+
+/// Returns the fault of a row that is not a public key.
+pub(super) fn invalid_public(is_single: bool, row: usize, error: &impl ToString) -> Fault {
+    let item = (!is_single).then_some(row);
+    Fault::invalid(field(["public_key", "public_keys"], item), item, error.to_string())
+}
+
+/// Returns the fault of a row that is not a private key.
+pub(super) fn invalid_private(is_single: bool, row: usize, error: &impl ToString) -> Fault {
+    let item = (!is_single).then_some(row);
+    Fault::invalid(field(["private_key", "private_keys"], item), item, error.to_string())
+}
+
+/// Checks that the parts of a private key belong together.
+fn check_consistency<P: ParameterSet>(row: &[u8]) -> Result<(), String> {
+    let key = DecapsulationKey::<P>::from_bytes(row).map_err(|error| error.to_string())?;
+    key.check().map_err(|error| error.to_string())
+}
+
+impl<'a> Reader<'a> {
     pub(super) fn new(scheme: Parameters, owner: Owner, shared: &'a Shared) -> Self {
-        Self { scheme, owner, shared, parameter_set: PhantomData }
+        Self { scheme, owner, shared }
     }
 
-    /// Reads the field `public_key`.
+    /// Returns the rows of the field `private_key`, with `is_single`, or `private_keys`.
     ///
-    /// # Errors
-    /// [`Fault::Invalid`] if the key is refused.
-    pub(super) fn public_key(&self, bytes: &[u8]) -> Result<EncapsulationKey<P>, Fault> {
-        let key = EncapsulationKey::from_bytes(bytes);
-        key.map_err(|error| Fault::invalid("public_key", None, error.to_string()))
-    }
-
-    /// Reads the field `public_keys`.
-    ///
-    /// # Errors
-    /// [`Fault::Invalid`] with the first key that is refused.
-    pub(super) fn public_keys(&self, bytes: &[u8]) -> Result<Vec<EncapsulationKey<P>>, Fault> {
-        let placeholder = EncapsulationKey::placeholder();
-        read_all(bytes, P::ENCAPSULATION_KEY_BYTES, placeholder, |item, bytes| {
-            let key = EncapsulationKey::from_bytes(bytes);
-            key.map_err(|error| Fault::invalid("public_keys", item, error.to_string()))
-        })
-    }
-
-    /// Reads the field `private_key`, for use.
-    ///
-    /// # Errors
-    /// The faults of opening a sealed key, [`Fault::KeyTooOld`], or [`Fault::Invalid`] if the key
-    /// is refused.
-    pub(super) fn private_key(
-        &self,
-        form: Form,
-        bytes: &[u8],
-    ) -> Result<DecapsulationKey<P>, Fault> {
-        self.private(form, Purpose::Use, bytes, "private_key", None)
-    }
-
-    /// Reads the field `private_keys`.
+    /// Sealed keys were checked when they were plain. Plain keys that are sealed or counted are
+    /// checked here: otherwise a client could put another's public key into its own private key,
+    /// and spend the limit of the other. Other plain keys are checked by the engine as it decodes
+    /// them.
     ///
     /// # Errors
     /// The fault of the first key that does not open, is refused or is too old for its purpose.
     /// Keys after it are not read.
-    pub(super) fn private_keys(
+    pub(super) fn private(
         &self,
         form: Form,
         purpose: Purpose,
-        bytes: &[u8],
-    ) -> Result<PrivateKeys<P>, Fault> {
-        let placeholder = DecapsulationKey::placeholder();
-        read_all(bytes, Self::size(form), placeholder, |item, bytes| {
-            self.private(form, purpose, bytes, "private_keys", Some(item))
-        })
+        is_single: bool,
+        bytes: &Bytes,
+    ) -> Result<KeyBytes, Fault> {
+        let row = self.scheme.sizes().decapsulation_key;
+        if form == Form::Sealed {
+            let count = bytes.len() / self.size(form);
+            let mut rows = vec![0; count * row];
+            read_all(bytes, self.size(form), &mut rows, row, |item, sealed, row| {
+                let item = (!is_single).then_some(item);
+                self.open(purpose, sealed, item).map(|plain| row.copy_from_slice(&plain))
+            })?;
+            return Ok(KeyBytes { bytes: secret(rows), are_keys: true });
+        }
+        let is_counted = self.shared.decapsulations.limit(self.scheme).is_some();
+        let are_keys = is_counted || purpose == Purpose::Seal;
+        if are_keys {
+            let check = with_parameters!(self.scheme, P => check_consistency::<P>);
+            read_all(bytes, row, &mut [], 0, |item, row, _| {
+                check(row).map_err(|error| invalid_private(is_single, item, &error))
+            })?;
+        }
+        Ok(KeyBytes { bytes: bytes.clone(), are_keys })
     }
 
-    /// Returns the bytes of a private key.
-    fn size(form: Form) -> usize {
-        P::DECAPSULATION_KEY_BYTES + usize::from(form == Form::Sealed) * sealing::OVERHEAD
+    /// Opens a sealed key.
+    fn open(
+        &self,
+        purpose: Purpose,
+        sealed: &[u8],
+        item: Option<usize>,
+    ) -> Result<impl std::ops::Deref<Target = Vec<u8>>, Fault> {
+        let (sealer, field) = (&self.shared.sealer, field(["private_key", "private_keys"], item));
+        let plain = sealer.open(self.scheme, self.owner, sealed, field, item)?;
+        if let (Purpose::Use, Some(birth)) = (purpose, Birth::of_sealed(sealed)) {
+            sealer.check_age(birth, field, item)?;
+        }
+        Ok(plain)
+    }
+
+    /// Returns the bytes of a private key in a message.
+    fn size(&self, form: Form) -> usize {
+        let sealing = usize::from(form == Form::Sealed) * sealing::OVERHEAD;
+        self.scheme.sizes().decapsulation_key + sealing
     }
 
     /// Returns the time at which each key of a field was generated or first sealed, or `None` if
     /// the keys are not sealed.
-    pub(super) fn births(form: Form, bytes: &[u8]) -> Option<impl Iterator<Item = Birth>> {
-        let sealed = bytes.chunks_exact(Self::size(form));
-        (form == Form::Sealed).then(|| sealed.filter_map(Birth::of_sealed))
-    }
-
-    fn private(
+    pub(super) fn births<'b>(
         &self,
         form: Form,
-        purpose: Purpose,
-        bytes: &[u8],
-        field: &'static str,
-        item: Option<usize>,
-    ) -> Result<DecapsulationKey<P>, Fault> {
-        let opened;
-        let plain = match form {
-            Form::Sealed => {
-                let sealer = &self.shared.sealer;
-                opened = sealer.open(self.scheme, self.owner, bytes, field, item)?;
-                if let (Purpose::Use, Some(birth)) = (purpose, Birth::of_sealed(bytes)) {
-                    sealer.check_age(birth, field, item)?;
-                }
-                &opened
-            }
-            _ => bytes,
-        };
-        let key = DecapsulationKey::from_bytes(plain).and_then(|key| match form {
-            // A sealed key was checked when it was plain. Without the check, a client could put
-            // another's public key into its own private key, and spend the limit of the other.
-            Form::Plain => key.check().map(|()| key),
-            _ => Ok(key),
-        });
-        key.map_err(|error| Fault::invalid(field, item, error.to_string()))
+        bytes: &'b [u8],
+    ) -> Option<impl Iterator<Item = Birth> + use<'b>> {
+        let sealed = bytes.chunks_exact(self.size(form));
+        (form == Form::Sealed).then(|| sealed.filter_map(Birth::of_sealed))
     }
 
     /// Seals keys, with their ages, for the owner.
@@ -138,43 +158,38 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
     /// [`Fault::NoSealingKey`], or [`Fault::Internal`] if the system provides no randomness.
     pub(super) fn seal(
         &self,
-        keys: &[DecapsulationKey<P>],
+        rows: &[u8],
         births: impl Iterator<Item = Birth>,
     ) -> Result<Bytes, Fault> {
-        let mut sealed = Vec::with_capacity(keys.len() * Self::size(Form::Sealed));
-        for (key, birth) in keys.iter().zip(births) {
-            self.shared.sealer.seal(self.scheme, self.owner, key.as_ref(), birth, &mut sealed)?;
+        let row = self.scheme.sizes().decapsulation_key;
+        let mut sealed = Vec::with_capacity(rows.len() / row * self.size(Form::Sealed));
+        for (key, birth) in rows.chunks_exact(row).zip(births) {
+            self.shared.sealer.seal(self.scheme, self.owner, key, birth, &mut sealed)?;
         }
         Ok(sealed.into())
     }
 
-    /// Returns the hashes of the public keys, if decapsulations of this scheme are counted.
-    pub(super) fn hashes(&self, keys: &[DecapsulationKey<P>]) -> Option<Arc<[KeyHash]>> {
-        let hash = |key: &DecapsulationKey<P>| KeyHash::of(key.encapsulation_key().as_ref());
+    /// Returns the hashes of the public keys in rows of private keys, if decapsulations of this
+    /// scheme are counted.
+    pub(super) fn hashes(&self, rows: &[u8]) -> Option<Arc<[KeyHash]>> {
+        let sizes = self.scheme.sizes();
+        let end = sizes.decapsulation_key - SEED_BYTES;
+        let hash = |row: &[u8]| KeyHash::of(&row[end - sizes.encapsulation_key..end]);
         self.shared.decapsulations.limit(self.scheme)?;
-        Some(match keys.len() {
-            ..PARALLEL => keys.iter().map(hash).collect(),
-            _ => keys.par_iter().map(hash).collect::<Vec<_>>().into(),
+        Some(match rows.len() / sizes.decapsulation_key {
+            ..PARALLEL => rows.chunks_exact(sizes.decapsulation_key).map(hash).collect(),
+            _ => {
+                let rows = rows.par_chunks_exact(sizes.decapsulation_key);
+                rows.map(hash).collect::<Vec<_>>().into()
+            }
         })
-    }
-
-    /// Counts `count` decapsulations with each key.
-    ///
-    /// # Errors
-    /// [`Fault::KeySpent`] if a key would exceed its limit; then nothing is counted.
-    pub(super) fn spend(&self, keys: &[DecapsulationKey<P>], count: usize) -> Result<(), Fault> {
-        self.spend_hashed(self.hashes(keys).as_deref(), count)
     }
 
     /// Counts `count` decapsulations with each key that has these hashes, if there are hashes.
     ///
     /// # Errors
     /// [`Fault::KeySpent`] if a key would exceed its limit; then nothing is counted.
-    pub(super) fn spend_hashed(
-        &self,
-        hashes: Option<&[KeyHash]>,
-        count: usize,
-    ) -> Result<(), Fault> {
+    pub(super) fn spend(&self, hashes: Option<&[KeyHash]>, count: usize) -> Result<(), Fault> {
         match hashes {
             Some(hashes) => {
                 self.shared.decapsulations.spend(self.scheme, self.owner, hashes, count)
@@ -184,36 +199,31 @@ impl<'a, P: ParameterSet> Reader<'a, P> {
     }
 }
 
-/// Reads items of `size` bytes each. Keys are written in place of copies of `placeholder`, because
-/// a list that grows leaves copies behind that nobody wipes.
+/// Reads items of `size` bytes each. `read` gets the number of an item, its bytes, and its row of
+/// `row` bytes in `rows`, to which it writes.
 ///
 /// # Errors
 /// The fault of the first item that `read` refuses. Other threads may read a few items after it.
-fn read_all<K: Clone + Send>(
+fn read_all(
     bytes: &[u8],
     size: usize,
-    placeholder: K,
-    read: impl Fn(usize, &[u8]) -> Result<K, Fault> + Sync,
-) -> Result<Vec<K>, Fault> {
+    rows: &mut [u8],
+    row: usize,
+    read: impl Fn(usize, &[u8], &mut [u8]) -> Result<(), Fault> + Sync,
+) -> Result<(), Fault> {
     let count = bytes.len() / size;
-    let mut keys = vec![placeholder; count];
-    let fill = |(item, (key, bytes)): (usize, (&mut K, &[u8]))| match read(item, bytes) {
-        Ok(read) => {
-            *key = read;
-            None
-        }
-        Err(fault) => Some(fault),
-    };
+    let mut rest = rows;
+    let rows: Vec<&mut [u8]> =
+        (0..count).map(|_| rest.split_off_mut(..row).unwrap_or_default()).collect();
+    let items = bytes.chunks_exact(size).zip(rows).enumerate();
+    let read = |(item, (bytes, row)): (usize, (&[u8], &mut [u8]))| read(item, bytes, row).err();
     let first = if count < PARALLEL {
-        keys.iter_mut().zip(bytes.chunks_exact(size)).enumerate().find_map(fill)
+        items.map(read).find_map(|fault| fault)
     } else {
-        let items = keys.par_iter_mut().zip(bytes.par_chunks_exact(size)).enumerate();
-        items.find_map_first(fill)
+        let items: Vec<_> = items.collect();
+        items.into_par_iter().find_map_first(read)
     };
-    match first {
-        Some(fault) => Err(fault),
-        None => Ok(keys),
-    }
+    first.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -228,7 +238,7 @@ mod tests {
     fn the_first_bad_item_ends_the_reading() {
         for (count, bad) in [(10, 3), (10, 10), (5000, 0), (5000, 4999), (5000, 5000)] {
             let (reads, begun) = (AtomicUsize::new(0), AtomicBool::new(false));
-            let read = |item, bytes: &[u8]| {
+            let read = |item, bytes: &[u8], row: &mut [u8]| {
                 reads.fetch_add(1, Ordering::Relaxed);
                 // The thread with the first item may begin late. The others wait for it, so that
                 // they do not read all items before.
@@ -237,11 +247,16 @@ mod tests {
                     thread::yield_now();
                 }
                 assert_eq!(bytes, [item as u8; 2]);
-                if item < bad { Ok(item) } else { Err(Fault::invalid("k", item, "bad")) }
+                row.fill(item as u8);
+                if item < bad { Ok(()) } else { Err(Fault::invalid("k", item, "bad")) }
             };
             let bytes: Vec<u8> = (0..count).flat_map(|item| [item as u8; 2]).collect();
-            match read_all(&bytes, 2, 0, read) {
-                Ok(keys) => assert_eq!(keys, (0..bad).collect::<Vec<_>>()),
+            let mut rows = vec![0; 3 * count];
+            match read_all(&bytes, 2, &mut rows, 3, read) {
+                Ok(()) => {
+                    assert_eq!(bad, count);
+                    assert!(rows.chunks(3).enumerate().all(|(i, row)| row == [i as u8; 3]));
+                }
                 Err(fault) => assert_eq!(fault, Fault::invalid("k", bad, "bad")),
             }
             let reads = reads.into_inner();

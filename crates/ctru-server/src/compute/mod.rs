@@ -6,55 +6,47 @@
 mod join;
 mod keys;
 
-use std::any::Any;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::iter::repeat;
-use std::marker::PhantomData;
-use std::slice;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use ctru_kem::engine::{self, Context, Engine, EngineError, Expand, Seeds};
-use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
-};
+use ctru_kem::engine::{Context, EngineError, Expand, Seeds};
+use ctru_kem::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use zeroize::Zeroizing;
 
+use crate::checked::{CallKeys, Checked};
 use crate::fault::Fault;
+use crate::identity::Owner;
 use crate::job::{Form, Job, Keys, Kind, Shared, Work};
 use crate::loaded::{Loaded, Side};
 use crate::proto::{
     DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
 };
 use crate::sealing::Birth;
-use join::{Group, GroupKeys, Joiner};
-use keys::{Purpose, Reader};
+use join::{Group, GroupKeys, JobKeys, KeyBytes, join};
+use keys::{Purpose, Reader, check_private, check_public, invalid_private, invalid_public};
 
-/// Computes batches of one scheme.
-pub(crate) trait Compute: Send + Sync {
-    /// Computes jobs of one kind, and answers all of them.
-    fn run(&self, kind: Kind, jobs: Vec<Job>, shared: &Shared);
-
-    /// Removes keys, seeds and secrets from memory that the engine keeps for its next batch.
-    fn wipe(&self, shared: &Shared);
-}
-
-/// The engine of one parameter set.
-pub(crate) struct Typed<P, E> {
-    engine: E,
+/// What jobs of one scheme are computed with.
+pub(crate) struct Computer<'a> {
+    pub(crate) engine: &'a Checked,
     /// The least number of operations for which a key gets a call of the engine of its own.
-    own_call: usize,
-    parameter_set: PhantomData<P>,
-}
-
-impl<P, E> Typed<P, E> {
-    pub(crate) fn new(engine: E, own_call: usize) -> Self {
-        Self { engine, own_call, parameter_set: PhantomData }
-    }
+    pub(crate) own_call: usize,
+    pub(crate) scheme: Parameters,
+    pub(crate) shared: &'a Shared,
 }
 
 /// The jobs of a batch. A job is taken out when it is answered.
 type Slots = Vec<Option<Job>>;
+
+/// Jobs of a batch: the place and the number of operations of each, and its keys.
+type JobsWithKeys = Vec<(usize, usize, JobKeys)>;
+
+/// The keys that were opened, by their owner and what was sealed.
+type Opened = HashMap<(Owner, Bytes), KeyBytes>;
 
 fn refuse(slots: &mut Slots, index: usize, fault: Fault) {
     if let Some(job) = slots[index].take() {
@@ -67,98 +59,82 @@ fn secret(bytes: Vec<u8>) -> Bytes {
     Bytes::from_owner(Zeroizing::new(bytes))
 }
 
-/// Returns the bytes of values, one value after the other.
-fn concat<T: AsRef<[u8]>>(values: &[T], size: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(values.len() * size);
-    for value in values {
-        bytes.extend_from_slice(value.as_ref());
-    }
-    bytes
+/// Returns the rows `range` of `row` bytes each.
+fn rows_of(rows: &[u8], row: usize, range: &Range<usize>) -> Vec<u8> {
+    rows[range.start * row..range.end * row].to_vec()
 }
 
-impl<P, E> Compute for Typed<P, E>
-where
-    P: ParameterSet,
-    E: Engine<
-            P,
-            EncapsulationKeys: Send + Sync + 'static,
-            DecapsulationKeys: Send + Sync + 'static,
-        >,
-{
-    fn run(&self, kind: Kind, jobs: Vec<Job>, shared: &Shared) {
+impl Computer<'_> {
+    /// Computes jobs of one kind, and answers all of them.
+    pub(crate) fn run(&self, kind: Kind, jobs: Vec<Job>) {
         let slots: Slots = jobs.into_iter().map(Some).collect();
         match kind {
-            Kind::Generate => self.generate(slots, shared),
-            Kind::Seal => self.seal(slots, shared),
-            Kind::Load => self.load(slots, shared),
-            Kind::Encapsulate => self.encapsulate(slots, shared),
-            Kind::Decapsulate => self.decapsulate(slots, shared),
+            Kind::Generate => self.generate(slots),
+            Kind::Seal => self.seal(slots),
+            Kind::Load => self.load(slots),
+            Kind::Encapsulate => self.encapsulate(slots),
+            Kind::Decapsulate => self.decapsulate(slots),
         }
     }
 
-    fn wipe(&self, shared: &Shared) {
-        if let Err(error) = self.engine.wipe() {
-            fault_of(&error, shared);
-        }
+    fn reader(&self, owner: Owner) -> Reader<'_> {
+        Reader::new(self.scheme, owner, self.shared)
     }
-}
 
-impl<P, E> Typed<P, E>
-where
-    P: ParameterSet,
-    E: Engine<
-            P,
-            EncapsulationKeys: Send + Sync + 'static,
-            DecapsulationKeys: Send + Sync + 'static,
-        >,
-{
     /// Calls the engine for `count` operations with a fresh master seed. Measures the time.
     ///
     /// # Errors
-    /// The fault of the engine, or [`Fault::Internal`] if the system provides no randomness.
+    /// The error of the engine, or [`EngineError::Wrong`] if the system provides no randomness.
     fn call(
         &self,
         kind: Kind,
         count: usize,
-        shared: &Shared,
         call: impl FnOnce(Expand<'_>) -> Result<(), EngineError>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), EngineError> {
         if count == 0 {
             return Ok(());
         }
         let mut seed = Zeroizing::new([0; SEED_BYTES]);
-        getrandom::fill(&mut *seed).map_err(|_| Fault::Internal)?;
+        let filled = getrandom::fill(&mut *seed);
+        filled.map_err(|_| EngineError::Wrong("there is no randomness"))?;
         let start = Instant::now();
         let result = call(Expand { seed: &seed, context: Context::EMPTY, first: 0 });
-        shared.metrics.engine_call(kind.name(), count, start.elapsed());
-        result.map_err(|error| fault_of(&error, shared))
+        self.shared.metrics.engine_call(kind.name(), count, start.elapsed());
+        result
     }
 
-    fn generate(&self, mut slots: Slots, shared: &Shared) {
+    /// Returns the fault of an error of the engine. Notes it if the engine is lost.
+    fn fault(&self, error: &EngineError) -> Fault {
+        let fault = Fault::of_engine(error);
+        if fault == Fault::Lost {
+            self.shared.lose();
+        }
+        fault
+    }
+
+    fn generate(&self, mut slots: Slots) {
         let counts: Vec<usize> = slots.iter().flatten().map(|job| job.count).collect();
-        let total = counts.iter().sum();
-        let mut public = vec![EncapsulationKey::<P>::placeholder(); total];
-        let mut private = vec![DecapsulationKey::<P>::placeholder(); total];
-        let done = self.call(Kind::Generate, total, shared, |seeds| {
-            self.engine.generate(Seeds::Expand(seeds), &mut public, &mut private)
+        let total: usize = counts.iter().sum();
+        let sizes = self.scheme.sizes();
+        let mut public = vec![0; total * sizes.encapsulation_key];
+        let mut private = Zeroizing::new(vec![0; total * sizes.decapsulation_key]);
+        let done = self.call(Kind::Generate, total, |seeds| {
+            self.engine.generate(self.scheme, Seeds::Expand(seeds), &mut public, &mut private)
         });
-        let (mut public, mut private) = (&public[..], &private[..]);
+        let done = done.map_err(|error| self.fault(&error));
+        let mut end = 0;
         for (slot, count) in slots.iter_mut().zip(counts) {
-            let Some(Job { scheme, owner, work: Work::Generate { form, reply }, .. }) = slot.take()
-            else {
+            let Some(Job { owner, work: Work::Generate { form, reply }, .. }) = slot.take() else {
                 continue;
             };
-            let (own_public, own_private);
-            (own_public, public) = public.split_at(count);
-            (own_private, private) = private.split_at(count);
+            let own = end..end + count;
+            end = own.end;
             let answer = done.clone().and_then(|()| {
-                let public_keys = concat(own_public, P::ENCAPSULATION_KEY_BYTES).into();
+                let public_keys = rows_of(&public, sizes.encapsulation_key, &own).into();
+                let private_keys = secret(rows_of(&private, sizes.decapsulation_key, &own));
                 let private_keys = match form {
-                    Form::Sealed => {
-                        let births = repeat(Birth::now());
-                        Reader::<P>::new(scheme, owner, shared).seal(own_private, births)?
-                    }
-                    _ => secret(concat(own_private, P::DECAPSULATION_KEY_BYTES)),
+                    Form::Sealed => self.reader(owner).seal(&private_keys, repeat(Birth::now()))?,
+                    _ => private_keys,
                 };
                 Ok(GenerateKeysResponse { public_keys, private_keys })
             });
@@ -166,14 +142,14 @@ where
         }
     }
 
-    fn seal(&self, slots: Slots, shared: &Shared) {
-        for Job { scheme, owner, work, .. } in slots.into_iter().flatten() {
+    fn seal(&self, slots: Slots) {
+        for Job { owner, work, .. } in slots.into_iter().flatten() {
             let Work::Seal { form, keys, reply } = work else { continue };
-            let reader = Reader::<P>::new(scheme, owner, shared);
-            let answer = reader.private_keys(form, Purpose::Seal, &keys).and_then(|read| {
-                let private_keys = match Reader::<P>::births(form, &keys) {
-                    Some(births) => reader.seal(&read, births)?,
-                    None => reader.seal(&read, repeat(Birth::now()))?,
+            let reader = self.reader(owner);
+            let answer = reader.private(form, Purpose::Seal, false, &keys).and_then(|rows| {
+                let private_keys = match reader.births(form, &keys) {
+                    Some(births) => reader.seal(&rows.bytes, births)?,
+                    None => reader.seal(&rows.bytes, repeat(Birth::now()))?,
                 };
                 Ok(SealKeysResponse { private_keys })
             });
@@ -181,189 +157,227 @@ where
         }
     }
 
-    fn load(&self, slots: Slots, shared: &Shared) {
-        for Job { scheme, owner, work, .. } in slots.into_iter().flatten() {
+    fn load(&self, slots: Slots) {
+        let &Self { engine, scheme, .. } = self;
+        let fault = |error| match error {
+            EngineError::EncapsulationKey { row, error } => invalid_public(false, row, &error),
+            EngineError::DecapsulationKey { row, error } => invalid_private(false, row, &error),
+            error => self.fault(&error),
+        };
+        for Job { owner, work, .. } in slots.into_iter().flatten() {
             let Work::Load { form, keys, reply } = work else { continue };
-            let reader = Reader::<P>::new(scheme, owner, shared);
-            let loaded = match form {
-                Form::Public => reader.public_keys(&keys).and_then(|keys| {
-                    let loaded = self.engine.load_encapsulation_keys(&keys);
-                    let loaded = loaded.map_err(|error| fault_of(&error, shared))?;
-                    let (count, keys) = (keys.len(), Side::Public(Arc::new(loaded)));
-                    Ok(Loaded { scheme, count, hashes: None, birth: None, keys })
-                }),
-                _ => reader.private_keys(form, Purpose::Use, &keys).and_then(|read| {
-                    let (count, hashes) = (read.len(), reader.hashes(&read));
-                    let birth = Reader::<P>::births(form, &keys).and_then(Iterator::min);
-                    let loaded = self.engine.load_decapsulation_keys(&read);
-                    let loaded = loaded.map_err(|error| fault_of(&error, shared))?;
-                    let keys = Side::Private(Arc::new(loaded));
-                    Ok(Loaded { scheme, count, hashes, birth, keys })
-                }),
+            let loaded = if form == Form::Public {
+                let count = keys.len() / scheme.sizes().encapsulation_key;
+                engine.load_public(scheme, &keys).map_err(fault).map(|loaded| {
+                    let keys = Side::Public(Arc::new(loaded));
+                    Loaded { scheme, count, hashes: None, birth: None, keys }
+                })
+            } else {
+                let reader = self.reader(owner);
+                reader.private(form, Purpose::Use, false, &keys).and_then(
+                    |KeyBytes { bytes, .. }| {
+                        let count = bytes.len() / scheme.sizes().decapsulation_key;
+                        let hashes = reader.hashes(&bytes);
+                        let birth = reader.births(form, &keys).and_then(Iterator::min);
+                        let loaded = engine.load_private(scheme, &bytes).map_err(fault)?;
+                        let keys = Side::Private(Arc::new(loaded));
+                        Ok(Loaded { scheme, count, hashes, birth, keys })
+                    },
+                )
             };
             drop(reply.send(loaded));
         }
     }
 
-    fn encapsulate(&self, mut slots: Slots, shared: &Shared) {
-        let mut joiner = Joiner::new(self.own_call);
-        for index in 0..slots.len() {
-            let Some(Job { scheme, owner, count, work, .. }) = &slots[index] else { continue };
-            let Work::Encapsulate { keys, .. } = work else { continue };
-            let reader = Reader::<P>::new(*scheme, *owner, shared);
-            let added = match keys {
+    fn encapsulate(&self, mut slots: Slots) {
+        let keys = |job: &Job| {
+            let Work::Encapsulate { keys, .. } = &job.work else { return Err(Fault::Internal) };
+            let rows = |bytes: &Bytes| KeyBytes { bytes: bytes.clone(), are_keys: false };
+            Ok(match keys {
                 Keys::One(_, bytes) => {
-                    let name = (Default::default(), bytes.clone());
-                    let group = joiner.named(name, || reader.public_key(bytes));
-                    group.map(|group| joiner.add_to(group, index, *count))
+                    let name = Some((Owner::default(), bytes.clone()));
+                    JobKeys::One { rows: rows(bytes), name }
                 }
-                Keys::Each(_, bytes) => {
-                    reader.public_keys(bytes).map(|keys| joiner.add_each(index, keys))
+                Keys::Each(_, bytes) => JobKeys::Each(rows(bytes)),
+                Keys::Loaded(Loaded { keys: Side::Public(keys), count, .. }) => {
+                    JobKeys::Loaded(Arc::clone(keys), *count == 1)
                 }
-                Keys::Loaded(Loaded { keys, count: loaded, .. }) => match keys {
-                    Side::Public(keys) => downcast::<E::EncapsulationKeys>(keys)
-                        .map(|keys| joiner.add_loaded(index, *count, keys, *loaded == 1)),
-                    Side::Private(_) => Err(Fault::Internal),
-                },
-            };
-            if let Err(fault) = added {
-                refuse(&mut slots, index, fault);
-            }
-        }
-        for Group { keys, members } in joiner.finish() {
-            let total = members.iter().map(|(_, count)| count).sum();
-            let mut ciphertexts = vec![Ciphertext::<P>::default(); total];
-            let mut secrets = vec![SharedSecret::default(); total];
-            let keys = match &keys {
-                GroupKeys::One(key) => engine::Keys::One(&**key),
-                GroupKeys::Each(keys) => engine::Keys::Each(keys),
-                GroupKeys::Loaded(keys) => engine::Keys::Loaded(&**keys),
-            };
-            let done = self.call(Kind::Encapsulate, total, shared, |seeds| {
-                let seeds = Seeds::Expand(seeds);
-                self.engine.encapsulate(keys, seeds, &mut ciphertexts, &mut secrets)
-            });
-            let (mut ciphertexts, mut secrets) = (&ciphertexts[..], &secrets[..]);
-            for (index, count) in members {
-                let (own_ciphertexts, own_secrets);
-                (own_ciphertexts, ciphertexts) = ciphertexts.split_at(count);
-                (own_secrets, secrets) = secrets.split_at(count);
-                let Some(Job { work: Work::Encapsulate { reply, .. }, .. }) = slots[index].take()
-                else {
-                    continue;
-                };
-                let answer = done.clone().map(|()| EncapsulateResponse {
-                    ciphertexts: concat(own_ciphertexts, P::CIPHERTEXT_BYTES).into(),
-                    shared_secrets: secret(concat(own_secrets, size_of::<SharedSecret>())),
-                });
-                drop(reply.send(answer));
-            }
-        }
+                Keys::Loaded(_) => return Err(Fault::Internal),
+            })
+        };
+        let jobs = with_keys(&mut slots, keys);
+        let ciphertext = self.scheme.sizes().ciphertext;
+        let compute = |_: &Slots, group: &Group| {
+            let total = group.count();
+            let mut ciphertexts = vec![0; total * ciphertext];
+            let mut secrets = Zeroizing::new(vec![0; total * SHARED_SECRET_BYTES]);
+            self.call(Kind::Encapsulate, total, |seeds| {
+                let (keys, seeds) = (call_keys(&group.keys), Seeds::Expand(seeds));
+                self.engine.encapsulate(self.scheme, keys, seeds, &mut ciphertexts, &mut secrets)
+            })?;
+            Ok((ciphertexts, secrets))
+        };
+        type Results = (Vec<u8>, Zeroizing<Vec<u8>>);
+        let answer = |work, own: &Range<usize>, done: Result<&Results, Fault>| {
+            let Work::Encapsulate { reply, .. } = work else { return };
+            drop(reply.send(done.map(|(ciphertexts, secrets)| EncapsulateResponse {
+                ciphertexts: rows_of(ciphertexts, ciphertext, own).into(),
+                shared_secrets: secret(rows_of(secrets, SHARED_SECRET_BYTES, own)),
+            })));
+        };
+        self.operate(slots, jobs, check_public, compute, answer);
     }
 
-    fn decapsulate(&self, mut slots: Slots, shared: &Shared) {
-        let mut joiner = Joiner::new(self.own_call);
-        for index in 0..slots.len() {
-            let Some(Job { scheme, owner, count, work, .. }) = &slots[index] else { continue };
-            let Work::Decapsulate { keys, .. } = work else { continue };
-            let reader = Reader::<P>::new(*scheme, *owner, shared);
-            let added = match keys {
-                // The time to compare names depends on them, so plain keys are no names.
-                Keys::One(Form::Plain, bytes) => {
-                    reader.private_key(Form::Plain, bytes).and_then(|key| {
-                        reader.spend(slice::from_ref(&key), *count)?;
-                        joiner.add_one(index, *count, key);
-                        Ok(())
-                    })
-                }
-                Keys::One(form, bytes) => {
-                    let name = (*owner, bytes.clone());
-                    let group = joiner.named(name, || reader.private_key(*form, bytes));
-                    group.and_then(|group| {
-                        let key = joiner.key(group).map_or(&[][..], slice::from_ref);
-                        reader.spend(key, *count)?;
-                        joiner.add_to(group, index, *count);
-                        Ok(())
-                    })
-                }
-                Keys::Each(form, bytes) => {
-                    let read = reader.private_keys(*form, Purpose::Use, bytes);
-                    read.and_then(|keys| {
-                        reader.spend(&keys, 1)?;
-                        joiner.add_each(index, keys);
-                        Ok(())
-                    })
-                }
-                Keys::Loaded(Loaded { keys, count: loaded, hashes, birth, .. }) => match keys {
-                    Side::Private(keys) => {
-                        downcast::<E::DecapsulationKeys>(keys).and_then(|keys| {
-                            // They may have grown too old since they were loaded.
-                            let old = |birth| shared.sealer.check_age(birth, "loaded", None);
-                            birth.map_or(Ok(()), old)?;
-                            let each = if *loaded == 1 { *count } else { 1 };
-                            reader.spend_hashed(hashes.as_deref(), each)?;
-                            joiner.add_loaded(index, *count, keys, *loaded == 1);
-                            Ok(())
-                        })
-                    }
-                    Side::Public(_) => Err(Fault::Internal),
-                },
-            };
-            if let Err(fault) = added {
-                refuse(&mut slots, index, fault);
-            }
-        }
-        for Group { keys, members } in joiner.finish() {
-            let total = members.iter().map(|(_, count)| count).sum();
-            let mut ciphertexts = Vec::with_capacity(total);
-            for &(index, _) in &members {
-                let Some(Job { work: Work::Decapsulate { ciphertexts: bytes, .. }, .. }) =
+    fn decapsulate(&self, mut slots: Slots) {
+        let mut opened = Opened::new();
+        let jobs = with_keys(&mut slots, |job| self.private_keys(job, &mut opened));
+        let ciphertext = self.scheme.sizes().ciphertext;
+        let compute = |slots: &Slots, group: &Group| {
+            let total = group.count();
+            let mut ciphertexts = Vec::with_capacity(total * ciphertext);
+            for &(index, _) in &group.members {
+                if let Some(Job { work: Work::Decapsulate { ciphertexts: own, .. }, .. }) =
                     &slots[index]
-                else {
-                    continue;
-                };
-                let chunks = bytes.chunks_exact(P::CIPHERTEXT_BYTES);
-                ciphertexts.extend(chunks.filter_map(|bytes| Ciphertext::from_bytes(bytes).ok()));
+                {
+                    ciphertexts.extend_from_slice(own);
+                }
             }
-            let mut secrets = vec![SharedSecret::default(); total];
-            let keys = match &keys {
-                GroupKeys::One(key) => engine::Keys::One(&**key),
-                GroupKeys::Each(keys) => engine::Keys::Each(keys),
-                GroupKeys::Loaded(keys) => engine::Keys::Loaded(&**keys),
-            };
-            let done = self.call(Kind::Decapsulate, total, shared, |_| {
-                self.engine.decapsulate(keys, &ciphertexts, &mut secrets)
+            let mut secrets = Zeroizing::new(vec![0; total * SHARED_SECRET_BYTES]);
+            self.call(Kind::Decapsulate, total, |_| {
+                let keys = call_keys(&group.keys);
+                self.engine.decapsulate(self.scheme, keys, &ciphertexts, &mut secrets)
+            })?;
+            Ok(secrets)
+        };
+        let answer = |work, own: &Range<usize>, done: Result<&Zeroizing<Vec<u8>>, Fault>| {
+            let Work::Decapsulate { reply, .. } = work else { return };
+            drop(reply.send(done.map(|secrets| DecapsulateResponse {
+                shared_secrets: secret(rows_of(secrets, SHARED_SECRET_BYTES, own)),
+            })));
+        };
+        self.operate(slots, jobs, check_private, compute, answer);
+    }
+
+    /// Returns the private keys of a job, and counts its decapsulations.
+    ///
+    /// # Errors
+    /// The fault of a key that does not open, is refused, is too old or would exceed its limit.
+    fn private_keys(&self, job: &Job, opened: &mut Opened) -> Result<JobKeys, Fault> {
+        let Job { owner, count, work: Work::Decapsulate { keys, .. }, .. } = job else {
+            return Err(Fault::Internal);
+        };
+        let reader = self.reader(*owner);
+        Ok(match keys {
+            Keys::One(form, bytes) => {
+                let read = || reader.private(*form, Purpose::Use, true, bytes);
+                // The time to compare names depends on them, so plain keys are no names.
+                let name = (*form == Form::Sealed).then(|| (*owner, bytes.clone()));
+                let rows = match name.clone().map(|name| opened.entry(name)) {
+                    None => read()?,
+                    Some(Entry::Occupied(rows)) => rows.get().clone(),
+                    Some(Entry::Vacant(place)) => place.insert(read()?).clone(),
+                };
+                reader.spend(reader.hashes(&rows.bytes).as_deref(), *count)?;
+                JobKeys::One { rows, name }
+            }
+            Keys::Each(form, bytes) => {
+                let rows = reader.private(*form, Purpose::Use, false, bytes)?;
+                reader.spend(reader.hashes(&rows.bytes).as_deref(), 1)?;
+                JobKeys::Each(rows)
+            }
+            Keys::Loaded(Loaded {
+                keys: Side::Private(keys),
+                count: loaded,
+                hashes,
+                birth,
+                ..
+            }) => {
+                // They may have grown too old since they were loaded.
+                let old = |birth| self.shared.sealer.check_age(birth, "loaded", None);
+                birth.map_or(Ok(()), old)?;
+                reader.spend(hashes.as_deref(), if *loaded == 1 { *count } else { 1 })?;
+                JobKeys::Loaded(Arc::clone(keys), *loaded == 1)
+            }
+            Keys::Loaded(_) => return Err(Fault::Internal),
+        })
+    }
+
+    /// Computes jobs, and answers all of them. `compute` calls the engine for some of them, and
+    /// `answer` answers a job with the results of its operations. If the engine refuses a key,
+    /// `check` finds the jobs with wrong keys, and the others are computed again.
+    fn operate<R>(
+        &self,
+        mut slots: Slots,
+        mut jobs: JobsWithKeys,
+        check: fn(Parameters, bool, &[u8]) -> Result<(), Fault>,
+        compute: impl Fn(&Slots, &Group) -> Result<R, EngineError>,
+        answer: impl Fn(Work, &Range<usize>, Result<&R, Fault>),
+    ) {
+        while !jobs.is_empty() {
+            let mut refused = Vec::new();
+            for group in join(self.own_call, &jobs) {
+                let done = match compute(&slots, &group) {
+                    Err(
+                        EngineError::EncapsulationKey { .. } | EngineError::DecapsulationKey { .. },
+                    ) => {
+                        refused.extend(group.members.iter().map(|&(index, _)| index));
+                        continue;
+                    }
+                    done => done.map_err(|error| self.fault(&error)),
+                };
+                let mut end = 0;
+                for &(index, count) in &group.members {
+                    let own = end..end + count;
+                    end = own.end;
+                    if let Some(job) = slots[index].take() {
+                        answer(job.work, &own, done.as_ref().map_err(Clone::clone));
+                    }
+                }
+            }
+            jobs.retain_mut(|(index, _, keys)| {
+                if !refused.contains(index) {
+                    return false;
+                }
+                let (is_single, rows) = match keys {
+                    JobKeys::One { rows, .. } => (true, rows),
+                    JobKeys::Each(rows) => (false, rows),
+                    JobKeys::Loaded(..) => return false,
+                };
+                match check(self.scheme, is_single, &rows.bytes) {
+                    Ok(()) => rows.are_keys = true,
+                    Err(fault) => {
+                        refuse(&mut slots, *index, fault);
+                        return false;
+                    }
+                }
+                true
             });
-            let mut secrets = &secrets[..];
-            for (index, count) in members {
-                let own_secrets;
-                (own_secrets, secrets) = secrets.split_at(count);
-                let Some(Job { work: Work::Decapsulate { reply, .. }, .. }) = slots[index].take()
-                else {
-                    continue;
-                };
-                let answer = done.clone().map(|()| DecapsulateResponse {
-                    shared_secrets: secret(concat(own_secrets, size_of::<SharedSecret>())),
-                });
-                drop(reply.send(answer));
-            }
         }
     }
 }
 
-/// Returns the fault of an error of the engine. Notes it if the engine is lost.
-fn fault_of(error: &EngineError, shared: &Shared) -> Fault {
-    let fault = Fault::of_engine(error);
-    if fault == Fault::Lost {
-        shared.lose();
+/// Returns the jobs with their keys. Refuses those for which `keys` returns a fault.
+fn with_keys(
+    slots: &mut Slots,
+    mut keys: impl FnMut(&Job) -> Result<JobKeys, Fault>,
+) -> JobsWithKeys {
+    let mut jobs = Vec::new();
+    for index in 0..slots.len() {
+        let Some(job) = &slots[index] else { continue };
+        match keys(job) {
+            Ok(keys) => jobs.push((index, job.count, keys)),
+            Err(fault) => refuse(slots, index, fault),
+        }
     }
-    fault
+    jobs
 }
 
-/// Returns loaded keys as the type of the engine.
-///
-/// # Errors
-/// [`Fault::Internal`] if they have another type.
-fn downcast<L: Any + Send + Sync>(keys: &Arc<dyn Any + Send + Sync>) -> Result<Arc<L>, Fault> {
-    Arc::clone(keys).downcast().map_err(|_| Fault::Internal)
+/// Returns the keys of a call as the engine takes them.
+fn call_keys(keys: &GroupKeys) -> CallKeys<'_> {
+    match keys {
+        GroupKeys::Rows(KeyBytes { bytes, are_keys }) => {
+            CallKeys::Rows { rows: bytes, are_keys: *are_keys }
+        }
+        GroupKeys::Loaded(loaded) => CallKeys::Loaded(loaded),
+    }
 }

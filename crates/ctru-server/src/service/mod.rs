@@ -15,7 +15,7 @@ use ctru_kem::{Parameters, SHARED_SECRET_BYTES, Sizes};
 use tokio::sync::oneshot;
 
 use crate::call::Caller;
-use crate::engines::Engines;
+use crate::engine::LaneEngine;
 use crate::fault::Fault;
 use crate::job::{Form, Job, Reply, Shared, Work};
 use crate::lane::{self, Lane};
@@ -93,7 +93,7 @@ struct State {
     /// The name of the engine or of the devices.
     engine: String,
     server_id: String,
-    limits: [Limits; scheme::COUNT],
+    limits: [Limits; Parameters::ALL.len()],
     shared: Arc<Shared>,
     loaded: LoadedKeys,
     quotas: Quotas,
@@ -108,9 +108,9 @@ struct State {
 #[derive(Clone)]
 pub struct LaneEngines {
     /// For small calls.
-    pub small: Arc<Engines>,
+    pub small: Arc<LaneEngine>,
     /// For streams and large calls.
-    pub large: Arc<Engines>,
+    pub large: Arc<LaneEngine>,
     /// The name of the engine or of the devices, for `Describe`.
     pub name: String,
     /// Measures the device memory in use, in bytes.
@@ -255,17 +255,15 @@ impl State {
         }
         let state = Arc::clone(self);
         drop(tokio::task::spawn_blocking(move || {
-            for Loaded { scheme, keys, .. } in keys {
-                drop(keys);
-                for lane in [&state.small, &state.large] {
-                    lane.unloaded(scheme);
-                }
+            drop(keys);
+            for lane in [&state.small, &state.large] {
+                lane.unloaded();
             }
         }));
     }
 
     fn limits(&self, scheme: Parameters) -> Limits {
-        self.limits[scheme::index(scheme)]
+        self.limits[scheme.index()]
     }
 
     fn private(&self) -> Private<'_> {

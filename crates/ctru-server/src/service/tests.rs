@@ -1,17 +1,17 @@
 use bytes::Bytes;
-use ctru_kem::engine::{CpuEngine, EngineError};
-use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, ParameterSet, Parameters};
+use ctru_kem::engine::CpuEngine;
+use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix, Parameters};
 
 use tokio::sync::watch;
 
 use super::*;
+use crate::checked::Checked;
 use crate::decapsulations::Decapsulations;
-use crate::engines::EngineFactory;
+use crate::engine::{CallSizes, LaneEngine};
 use crate::identity::{Identity, Peer, Share};
 use crate::job::Claim;
 use crate::loaded::{Loaded, Side};
 use crate::metrics::Metrics;
-use crate::proto::decapsulate_request;
 use crate::proto::encapsulate_request::Key;
 use crate::room::{Held, Memory};
 use crate::sealing::Sealer;
@@ -19,18 +19,14 @@ use crate::sealing_keys::SealingKeys;
 
 /// Returns a service with these options and a sealing key, which computes on the CPU.
 fn start(options: ServiceOptions) -> Service {
-    start_with(options, CpuEngine::with_threads(1).unwrap())
-}
-
-/// Returns a service with these options, a sealing key, and the engines of a factory.
-fn start_with(options: ServiceOptions, engines: impl EngineFactory) -> Service {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), SealingKeys::fresh_line().unwrap().as_bytes()).unwrap();
     let sealer = Sealer::new(SealingKeys::read(file.path()).unwrap(), None);
-    let engines = Arc::new(Engines::new(engines));
+    let engine = CpuEngine::with_threads(1).unwrap();
+    let engine = Arc::new(LaneEngine::new(engine, CallSizes::CPU));
     let engines = LaneEngines {
-        small: Arc::clone(&engines),
-        large: engines,
+        small: Arc::clone(&engine),
+        large: engine,
         name: "cpu".into(),
         device_bytes: None,
     };
@@ -109,40 +105,10 @@ fn few_operations_are_computed_at_once() {
         state.small.submit(prepared.job);
         prepared.answer.try_recv().map(|answer| answer.unwrap().shared_secrets.len())
     };
-    let most = <CpuEngine as EngineFactory>::AT_ONCE;
+    let most = CallSizes::CPU.at_once;
     assert_eq!(submit(Duration::ZERO, most as u32), Ok(32 * most));
     let nothing_yet = Err(oneshot::error::TryRecvError::Empty);
     assert_eq!(submit(Duration::from_secs(3600), most as u32), nothing_yet);
-}
-
-/// Makes CPU engines, but all calls are computed on another thread, as for a GPU.
-struct Elsewhere {
-    made: std::sync::mpsc::Sender<std::thread::ThreadId>,
-}
-
-impl EngineFactory for Elsewhere {
-    type For<P: ParameterSet> = CpuEngine;
-
-    fn engine<P: ParameterSet>(&self) -> Result<CpuEngine, EngineError> {
-        self.made.send(std::thread::current().id()).unwrap();
-        CpuEngine::with_threads(1)
-    }
-}
-
-/// A call without operations does not make the engine on the thread that brings it.
-#[tokio::test]
-async fn calls_without_operations_are_computed_elsewhere() {
-    let (made, maker) = std::sync::mpsc::channel();
-    let Service(state) = start_with(ServiceOptions::default(), Elsewhere { made });
-    let request = DecapsulateRequest {
-        scheme: Some(scheme().into()),
-        key: Some(decapsulate_request::Key::PrivateKeys(Bytes::new())),
-        ciphertexts: Bytes::new(),
-    };
-    let caller = caller(1 << 30);
-    let prepared = state.decapsulate(&caller, request).unwrap();
-    assert!(state.compute(&caller, prepared).await.unwrap().shared_secrets.is_empty());
-    assert_ne!(maker.try_recv().unwrap(), std::thread::current().id());
 }
 
 /// Some numbers of plain keys have as many bytes as other numbers of sealed keys.
@@ -173,7 +139,8 @@ async fn plain_and_sealed_keys_of_one_length_are_told_apart() {
 fn too_many_loaded_keys_are_named() {
     let limits = Limits::new(scheme(), 16 << 10);
     let count = 1000;
-    let keys = Side::Public(Arc::new(()));
+    let engine = Checked::new(Box::new(CpuEngine::with_threads(1).unwrap()), None);
+    let keys = Side::Public(Arc::new(engine.load_public(scheme(), &[]).unwrap()));
     let loaded = Loaded { scheme: scheme(), count, hashes: None, birth: None, keys };
     let fault = |key: Key, count: usize| {
         let find = |_: &str| Ok(loaded.clone());

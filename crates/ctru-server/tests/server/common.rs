@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ctru_kem::engine::{CpuEngine, Engine, EngineError, KEY_PAIR_SEED_BYTES, Keys, Seeds};
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, SEED_BYTES, SharedSecret};
-use ctru_kem::{ParameterSet, PublicKeyEncoding};
+use ctru_kem::engine::{
+    BatchEngine, CpuEngine, EngineError, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, PinnedBytes,
+    Seeds,
+};
+use ctru_kem::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use ctru_server::client::{Client, Retries};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
@@ -16,7 +18,7 @@ use ctru_server::proto::{
     encapsulate_request,
 };
 use ctru_server::{
-    Address, EngineFactory, Engines, LaneEngines, SealingKeys, Server, ServerOptions,
+    Address, CallSizes, LaneEngine, LaneEngines, SealingKeys, Server, ServerOptions,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tempfile::NamedTempFile;
@@ -45,15 +47,14 @@ impl TestEngine {
     }
 
     /// Keeps keys or secrets, if there are slots.
-    fn keep<P: ParameterSet>(&self, values: &[impl AsRef<[u8]>]) {
+    fn keep(&self, parameters: Parameters, values: &[u8]) {
         if let Some(slots) = &self.slots {
             let mut slots = slots.lock().unwrap();
-            let kept = slots.entry(name::<P>()).or_insert_with(|| Vec::with_capacity(1 << 20));
-            for value in values {
-                // A list that grows would leave copies behind that nobody can wipe.
-                assert!(kept.len() + value.as_ref().len() <= kept.capacity());
-                kept.extend_from_slice(value.as_ref());
-            }
+            let name = parameters.to_string();
+            let kept = slots.entry(name).or_insert_with(|| Vec::with_capacity(1 << 20));
+            // A list that grows would leave copies behind that nobody can wipe.
+            assert!(kept.len() + values.len() <= kept.capacity());
+            kept.extend_from_slice(values);
         }
     }
 
@@ -67,96 +68,71 @@ impl TestEngine {
     }
 }
 
-fn name<P: ParameterSet>() -> String {
-    format!("{} {}", P::NAME, <P::Encoding as PublicKeyEncoding>::NAME)
-}
-
-impl EngineFactory for TestEngine {
-    type For<P: ParameterSet> = Self;
-
-    fn engine<P: ParameterSet>(&self) -> Result<Self, EngineError> {
-        Ok(self.clone())
-    }
-}
-
-impl<P: ParameterSet> Engine<P> for TestEngine {
-    type EncapsulationKeys = <CpuEngine as Engine<P>>::EncapsulationKeys;
-    type DecapsulationKeys = <CpuEngine as Engine<P>>::DecapsulationKeys;
-    type Pinned<T: Send + Sync> = Vec<T>;
-
-    fn pin<T: Send + Sync>(&self, content: Vec<T>) -> Result<Vec<T>, EngineError> {
-        Ok(content)
-    }
-
-    fn load_encapsulation_keys(
+impl BatchEngine for TestEngine {
+    fn generate_rows(
         &self,
-        keys: &[EncapsulationKey<P>],
-    ) -> Result<Self::EncapsulationKeys, EngineError> {
-        self.before(0)?;
-        self.inner.load_encapsulation_keys(keys)
-    }
-
-    fn load_decapsulation_keys(
-        &self,
-        keys: &[DecapsulationKey<P>],
-    ) -> Result<Self::DecapsulationKeys, EngineError> {
-        self.before(0)?;
-        self.inner.load_decapsulation_keys(keys)
-    }
-
-    fn generate(
-        &self,
+        parameters: Parameters,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        encapsulation_keys: &mut [EncapsulationKey<P>],
-        decapsulation_keys: &mut [DecapsulationKey<P>],
+        encapsulation_keys: Option<&mut [u8]>,
+        decapsulation_keys: &mut [u8],
     ) -> Result<(), EngineError> {
-        self.before(encapsulation_keys.len())?;
-        self.inner.generate(seeds, encapsulation_keys, decapsulation_keys)
+        self.before(decapsulation_keys.len() / parameters.sizes().decapsulation_key)?;
+        self.inner.generate_rows(parameters, seeds, encapsulation_keys, decapsulation_keys)
     }
 
-    fn generate_decapsulation_keys(
+    fn encapsulate_rows(
         &self,
-        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        decapsulation_keys: &mut [DecapsulationKey<P>],
-    ) -> Result<(), EngineError> {
-        self.before(decapsulation_keys.len())?;
-        self.inner.generate_decapsulation_keys(seeds, decapsulation_keys)
-    }
-
-    fn encapsulate(
-        &self,
-        keys: Keys<'_, EncapsulationKey<P>, Self::EncapsulationKeys>,
+        parameters: Parameters,
+        keys: KeyRows<'_>,
         seeds: Seeds<'_, SEED_BYTES>,
-        ciphertexts: &mut [Ciphertext<P>],
-        shared_secrets: &mut [SharedSecret],
+        ciphertexts: &mut [u8],
+        shared_secrets: &mut [u8],
     ) -> Result<(), EngineError> {
-        self.before(ciphertexts.len())?;
-        self.inner.encapsulate(keys, seeds, ciphertexts, shared_secrets)
+        self.before(shared_secrets.len() / SHARED_SECRET_BYTES)?;
+        self.inner.encapsulate_rows(parameters, keys, seeds, ciphertexts, shared_secrets)
     }
 
-    fn decapsulate(
+    fn decapsulate_rows(
         &self,
-        keys: Keys<'_, DecapsulationKey<P>, Self::DecapsulationKeys>,
-        ciphertexts: &[Ciphertext<P>],
-        shared_secrets: &mut [SharedSecret],
+        parameters: Parameters,
+        keys: KeyRows<'_>,
+        ciphertexts: &[u8],
+        shared_secrets: &mut [u8],
     ) -> Result<(), EngineError> {
-        self.before(ciphertexts.len())?;
-        let own = match &keys {
-            Keys::One(key) => std::slice::from_ref(*key),
-            Keys::Each(keys) => keys,
-            Keys::Loaded(_) => &[],
-        };
-        self.keep::<P>(own);
-        self.inner.decapsulate(keys, ciphertexts, shared_secrets)?;
-        self.keep::<P>(shared_secrets);
+        self.before(shared_secrets.len() / SHARED_SECRET_BYTES)?;
+        if let KeyRows::Trusted(rows) | KeyRows::Unchecked(rows) = keys {
+            self.keep(parameters, rows);
+        }
+        self.inner.decapsulate_rows(parameters, keys, ciphertexts, shared_secrets)?;
+        self.keep(parameters, shared_secrets);
         Ok(())
     }
 
+    fn load_encapsulation_rows(
+        &self,
+        parameters: Parameters,
+        keys: &[u8],
+    ) -> Result<LoadedKeys, EngineError> {
+        self.before(0)?;
+        self.inner.load_encapsulation_rows(parameters, keys)
+    }
+
+    fn load_decapsulation_rows(
+        &self,
+        parameters: Parameters,
+        keys: &[u8],
+    ) -> Result<LoadedKeys, EngineError> {
+        self.before(0)?;
+        self.inner.load_decapsulation_rows(parameters, keys)
+    }
+
+    fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {
+        self.inner.pin(bytes)
+    }
+
     fn wipe(&self) -> Result<(), EngineError> {
-        if let Some(slots) = &self.slots
-            && let Some(kept) = slots.lock().unwrap().get_mut(&name::<P>())
-        {
-            kept.zeroize();
+        if let Some(slots) = &self.slots {
+            slots.lock().unwrap().values_mut().for_each(|kept| kept.zeroize());
         }
         Ok(())
     }
@@ -178,7 +154,8 @@ pub(crate) fn sealing_keys() -> NamedTempFile {
 
 /// Returns the engines of both lanes.
 pub(crate) fn engines(engine: TestEngine) -> LaneEngines {
-    let small = Arc::new(Engines::new(engine));
+    let calls = CallSizes { at_once: 0, ..CallSizes::CPU };
+    let small = Arc::new(LaneEngine::new(engine, calls));
     LaneEngines { large: Arc::clone(&small), small, name: "test".into(), device_bytes: None }
 }
 

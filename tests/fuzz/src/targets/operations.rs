@@ -121,7 +121,7 @@ fn check_key<P: ParameterSet>(input: &[u8]) {
 /// Decapsulates on the emulator what the CPU has encapsulated, and the other way round.
 pub(crate) fn on_emulator(input: &[u8]) {
     type P = CtruPrime653;
-    static ENGINE: OnceLock<DeviceEngine<P, EmulatedDevice>> = OnceLock::new();
+    static ENGINE: OnceLock<DeviceEngine<EmulatedDevice>> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| {
         // Inversion by powers takes the emulator seconds.
         let options = DeviceOptions {

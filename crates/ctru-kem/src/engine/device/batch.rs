@@ -22,6 +22,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::batch_keys::{BatchKeys, LoadedChunks};
 use super::buffers::{DecapsulationKeyBuffers, Decoded, EncapsulationKeyBuffers, Footprint};
+use super::check::{ChunkCheck, Faults};
 use super::cut::{TransferPattern, full_chunk};
 use super::deal::{Chunk, Deal, Plan};
 use super::encoded::EncodedKeys;
@@ -81,9 +82,6 @@ impl<D: Device> Batches<D> {
     ) -> Result<Self, EngineError> {
         let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, merging, as_large } =
             options;
-        if chunk == 0 || slots == 0 || devices.is_empty() {
-            return Err(EngineError::NoSlots);
-        }
         let footprint = Footprint::of(set);
         let fitting = footprint.largest_chunk(memory_limit / slots);
         if fitting == 0 {
@@ -385,18 +383,22 @@ impl<D: Device> Batches<D> {
         takes.then_some(EncodedKeys { bytes, row, is_one })
     }
 
-    /// Decodes keys of `row` bytes each with `load`. A single key is decoded on every device.
-    /// Several keys are cut into chunks like a batch, and each chunk is decoded on its device.
+    /// Decodes keys of `row` bytes each with `load`, which notes in `faults` what is not a key. A
+    /// single key is decoded on every device. Several keys are cut into chunks like a batch, and
+    /// each chunk is decoded on its device.
     pub(super) fn load<K>(
         &self,
         keys: &[u8],
         row: usize,
-        load: impl Fn(&mut Slot<D::Queue>, &[u8]) -> Result<K, RuntimeError>,
+        faults: &Faults,
+        load: impl Fn(&mut Slot<D::Queue>, &[u8], ChunkCheck<'_>) -> Result<K, RuntimeError>,
     ) -> Result<LoadedChunks<K>, EngineError> {
         let (devices, count) = (self.devices.len(), keys.len() / row);
         let chunk = self.loaded_plan(count).chunk;
         let load = |(number, keys): (usize, &[u8])| {
-            self.slots[number % devices].take().settled(|slot| load(slot, keys))
+            // A single key is the first row on every device.
+            let check = ChunkCheck { faults, start: if count == 1 { 0 } else { number * chunk } };
+            self.slots[number % devices].take().settled(|slot| load(slot, keys, check))
         };
         let chunks: Result<Vec<K>, RuntimeError> = match count {
             1 => (0..devices).map(|device| load((device, keys))).collect(),
@@ -482,8 +484,8 @@ mod tests {
     use ctru_gpu_runtime::emulated::EmulatedDevice;
 
     use super::*;
-    use crate::CtruPrime653;
     use crate::engine::device::options::Merging;
+    use crate::{CtruPrime653, ParameterSet};
 
     #[test]
     fn a_slot_is_with_one_at_a_time() {
@@ -532,7 +534,7 @@ mod tests {
         let merging = Merging { rows: 0, ..Merging::default() };
         let options = DeviceOptions { chunk: 512, slots, merging, ..DeviceOptions::default() };
         let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
-        Batches::new(Set::of::<CtruPrime653>(), devices, options).unwrap()
+        Batches::new(Set::of(<CtruPrime653>::PARAMETERS), devices, options).unwrap()
     }
 
     #[test]

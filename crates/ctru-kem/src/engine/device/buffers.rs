@@ -272,7 +272,7 @@ mod tests {
 
     /// Checks that the footprint covers what a slot allocates, and little more.
     fn check<P: ParameterSet>() {
-        let set = Set::of::<P>();
+        let set = Set::of(P::PARAMETERS);
         let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
         let footprint = Footprint::of(set);
         for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
@@ -299,12 +299,12 @@ mod tests {
     #[test]
     fn slots_have_the_sizes_of_the_documents() {
         let DeviceOptions { chunk, slots, memory_limit, merging, .. } = DeviceOptions::default();
-        let of_761 = Footprint::of(Set::of::<CtruPrime761>());
+        let of_761 = Footprint::of(Set::of(<CtruPrime761>::PARAMETERS));
         let mebibytes = |bytes: usize| (bytes + (1 << 19)) >> 20;
         assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
         let staged = 2 * merging.under_way * merging.rows;
         assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
-        let of_1277 = Footprint::of(Set::of::<CtruPrime1277>());
+        let of_1277 = Footprint::of(Set::of(<CtruPrime1277>::PARAMETERS));
         assert_eq!(full_chunk(of_1277.largest_chunk(memory_limit / slots)), 7424);
     }
 

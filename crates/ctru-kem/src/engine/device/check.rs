@@ -11,9 +11,9 @@ use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use super::slot::{OnDevice, is_direct, target};
 use super::slots::lock;
 use super::sync::Mutex;
+use crate::engine::EngineError;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
 use crate::parameters::Encoding;
-use crate::params::ParameterSet;
 
 /// The first row of a batch that is not a key, with the word that describes its faults.
 #[derive(Default)]
@@ -88,23 +88,27 @@ impl<Q: Queue> OnDevice<Q> {
     }
 }
 
-/// Returns the error of the first row that is not a key, if there is one. `error` turns the word of
-/// the row into the error.
+/// Checks that no row of a batch has a fault. `error` turns the word that describes the faults of
+/// the first row that is not a key into its error.
 pub(super) fn no_fault<E: core::error::Error>(
-    fault: Option<(usize, u64)>,
-    error: impl FnOnce(u64) -> E,
-) -> Result<(), InvalidRow<E>> {
-    match fault {
+    faults: &Faults,
+    encoding: Encoding,
+    error: impl FnOnce(Encoding, u64) -> E,
+) -> Result<(), EngineError>
+where
+    EngineError: From<InvalidRow<E>>,
+{
+    match faults.first() {
         None => Ok(()),
-        Some((row, word)) => Err(InvalidRow { row, error: error(word) }),
+        Some((row, word)) => Err(InvalidRow { row, error: error(encoding, word) }.into()),
     }
 }
 
 /// Returns the error that a word of faults of an encapsulation key describes. The word is not 0.
-pub(super) fn encapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidEncapsulationKey {
+pub(super) fn encapsulation_key_error(encoding: Encoding, word: u64) -> InvalidEncapsulationKey {
     match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
         (0, 0) => InvalidEncapsulationKey::Zero,
-        (0, _) => match P::PARAMETERS.encoding {
+        (0, _) => match encoding {
             Encoding::MixedRadix => InvalidEncapsulationKey::NotCanonical,
             Encoding::Packed13 => InvalidEncapsulationKey::Padding,
         },
@@ -113,10 +117,10 @@ pub(super) fn encapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidEnca
 }
 
 /// Returns the error that a word of faults of a decapsulation key describes. The word is not 0.
-pub(super) fn decapsulation_key_error<P: ParameterSet>(word: u64) -> InvalidDecapsulationKey {
+pub(super) fn decapsulation_key_error(encoding: Encoding, word: u64) -> InvalidDecapsulationKey {
     if word & SECRET_POLYNOMIAL != 0 {
         InvalidDecapsulationKey::SecretPolynomial
     } else {
-        InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error::<P>(word))
+        InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error(encoding, word))
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! const COUNT: usize = 1 << 20;
-//! let engine = DeviceEngine::<CtruPrime761, _>::new(cuda::open(0)?, DeviceOptions::default())?;
+//! let engine = DeviceEngine::new(cuda::open(0)?, DeviceOptions::default())?;
 //! // The engine takes any slices. It transfers keys and ciphertexts in pinned memory without
 //! // another copy.
 //! let mut keys = engine.pin(vec![DecapsulationKey::placeholder(); COUNT])?;
@@ -54,9 +54,7 @@
 //! ```no_run
 //! use ctru_kem::engine::cuda::{self, CudaEngine, CudaQueue};
 //! use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
-//! use ctru_kem::{CtruPrime761, ParameterSet};
-//!
-//! type Set = CtruPrime761;
+//! use ctru_kem::Parameters;
 //!
 //! /// Encapsulates `count` times to keys at `keys`, with seeds at `seeds`.
 //! ///
@@ -65,7 +63,8 @@
 //! /// returns, nothing frees them, and no other code uses them, except work that was issued to
 //! /// `stream` before. The stream belongs to the primary context of GPU 0 and captures no graph.
 //! unsafe fn encapsulate(
-//!     engine: &CudaEngine<Set>,
+//!     engine: &CudaEngine,
+//!     parameters: Parameters,
 //!     [keys, seeds, ciphertexts, secrets]: [u64; 4],
 //!     count: usize,
 //!     stream: usize,
@@ -75,14 +74,14 @@
 //!     let after = unsafe { CudaQueue::from_stream(device, stream) }?;
 //!     // SAFETY: the caller promises it.
 //!     let lend = |pointer, row| unsafe { device.lend(pointer, count * row) };
-//!     let keys = lend(keys, Set::ENCAPSULATION_KEY_BYTES);
+//!     let sizes = parameters.sizes();
+//!     let keys = lend(keys, sizes.encapsulation_key);
 //!     let seeds = lend(seeds, 32);
-//!     let ciphertexts = lend(ciphertexts, Set::CIPHERTEXT_BYTES);
+//!     let ciphertexts = lend(ciphertexts, sizes.ciphertext);
 //!     let secrets = lend(secrets, 32);
 //!
-//!     let resident = engine.resident(&after);
-//!     resident.check_encapsulation_keys(&keys)?;
-//!     let (keys, seeds) = (ResidentKeys::Rows(&*keys), ResidentSeeds::Each(&*seeds));
+//!     let resident = engine.resident(parameters, &after)?;
+//!     let (keys, seeds) = (ResidentKeys::Unchecked(&*keys), ResidentSeeds::Each(&*seeds));
 //!     Ok(resident.encapsulate(keys, seeds, &ciphertexts, &secrets)?)
 //! }
 //! ```
@@ -96,7 +95,7 @@ use super::DeviceEngine;
 use crate::engine::EngineError;
 
 /// Runs batches on an NVIDIA GPU.
-pub type CudaEngine<P> = DeviceEngine<P, CudaDevice>;
+pub type CudaEngine = DeviceEngine<CudaDevice>;
 
 /// Opens GPU number `index`, from 0, for engines of every parameter set.
 ///

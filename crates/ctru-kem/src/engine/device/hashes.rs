@@ -120,7 +120,7 @@ mod tests {
     fn batches_of_all_sizes_equal_the_cpu() {
         let seeds = Expand { seed: &[7; 32], context: Context::literal(b"sizes"), first: 3 };
         let options = DeviceOptions { chunk: 4, slots: 1, ..DeviceOptions::default() };
-        let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
+        let device = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
         let cpu = CpuEngine::with_threads(1).unwrap();
         for count in 1..=PAIRS + 1 {
             assert!(results(&device, seeds, count) == results(&cpu, seeds, count), "{count}");
@@ -138,7 +138,7 @@ mod tests {
         cpu.generate(Seeds::Expand(expand), &mut public, &mut private).unwrap();
         let options =
             DeviceOptions { chunk: 2, slots: 1, as_large: true, ..DeviceOptions::default() };
-        let device = DeviceEngine::<Set, _>::new(EmulatedDevice::new(), options).unwrap();
+        let device = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
         for count in 1..=PAIRS + 1 {
             let keys = &public[..count];
             let expected = [true, false].map(|one| encapsulated(&cpu, keys, one, expand));

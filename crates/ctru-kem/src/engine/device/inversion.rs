@@ -191,14 +191,14 @@ mod tests {
     use ctru_gpu_runtime::emulated::EmulatedDevice;
 
     use super::*;
-    use crate::CtruPrime653;
+    use crate::{CtruPrime653, ParameterSet};
 
     /// Checks that the arrays for wiping are all that a tree allocates, except for the matrices.
     #[test]
     fn all_memory_of_a_tree_is_wiped() {
         let device = EmulatedDevice::new();
         let queue = device.queue().unwrap();
-        let set = Set::of::<CtruPrime653>();
+        let set = Set::of(<CtruPrime653>::PARAMETERS);
         let maps = SharedMaps::new();
         maps.get(&queue, set.chain).unwrap();
         let used = || {

@@ -60,10 +60,12 @@ enum Ciphertexts<'a> {
 pub(super) type Outcome = Result<(), RuntimeError>;
 
 impl<Q: Queue> Slot<Q> {
-    /// Decodes encapsulation keys into newly allocated device memory, and waits for the result.
+    /// Decodes and checks encapsulation keys into newly allocated device memory, and waits for the
+    /// result.
     pub(super) fn load_encapsulation_keys(
         &mut self,
         keys: &[u8],
+        check: ChunkCheck<'_>,
     ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, pinned } = self;
         let count = keys.len() / device.set.encapsulation_key_bytes;
@@ -71,19 +73,19 @@ impl<Q: Queue> Slot<Q> {
         device.queue.scope(|scope| {
             let places = (&mut pinned.keys, &device.buffers.keys);
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
-            let mut launches = device.launches(count);
-            let rows = (rows, count);
-            device.decode_encapsulation_keys(&mut launches, Order::Next, rows, &decoded);
-            launches.issue(&device.queue, &device.turn, count)?;
+            device.check_encapsulation_keys(rows, count, &decoded, &mut pinned.faults)?;
             device.queue.synchronise()
         })?;
+        check.faults.note(check.start, &pinned.faults.read()?[..count]);
         Ok(decoded)
     }
 
-    /// Decodes decapsulation keys into newly allocated device memory, and waits for the result.
+    /// Decodes and checks decapsulation keys into newly allocated device memory, and waits for the
+    /// result.
     pub(super) fn load_decapsulation_keys(
         &mut self,
         keys: &[u8],
+        check: ChunkCheck<'_>,
     ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
         let Self { device, pinned } = self;
         let count = keys.len() / device.set.decapsulation_key_bytes;
@@ -91,11 +93,10 @@ impl<Q: Queue> Slot<Q> {
         device.queue.scope(|scope| {
             let places = (&mut pinned.keys, &device.buffers.keys);
             let rows = device.bring(scope, keys, places, is_direct(keys.len()), count)?;
-            let mut launches = device.launches(count);
-            device.decode_decapsulation_keys(&mut launches, rows, count, &decoded);
-            launches.issue(&device.queue, &device.turn, count)?;
+            device.check_decapsulation_keys(rows, count, &decoded, &mut pinned.faults)?;
             device.queue.synchronise()
         })?;
+        check.faults.note(check.start, &pinned.faults.read()?[..count]);
         Ok(decoded)
     }
 
@@ -622,7 +623,7 @@ mod tests {
     use super::super::powers::SharedMaps;
     use super::super::set::Set;
     use super::*;
-    use crate::{Ciphertext, CtruPrime653, DecapsulationKey};
+    use crate::{Ciphertext, CtruPrime653, DecapsulationKey, ParameterSet};
 
     type P = CtruPrime653;
 
@@ -636,7 +637,7 @@ mod tests {
         let device = EmulatedDevice::new();
         let queue = device.queue().unwrap();
         let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
-        let set = Set::of::<P>();
+        let set = Set::of(P::PARAMETERS);
         let slot = Slot::new(queue, set, COUNT, false, roots, Arc::default(), false);
         let mut slot = slot.unwrap();
         let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);

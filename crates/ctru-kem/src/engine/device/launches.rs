@@ -64,11 +64,11 @@ mod tests {
     use ctru_gpu_runtime::emulated::EmulatedQueue;
 
     use super::*;
-    use crate::CtruPrime653;
+    use crate::{CtruPrime653, ParameterSet};
 
     #[test]
     fn several_launches_of_a_part_of_a_batch_wait_for_their_turn() {
-        let mut launches = Launches::<EmulatedQueue>::new(Set::of::<CtruPrime653>(), 100);
+        let mut launches = Launches::<EmulatedQueue>::new(Set::of(<CtruPrime653>::PARAMETERS), 100);
         let add = |launches: &mut Launches<'_, _>| {
             launches.add(&table::REJECTION_SECRET, &[], Batch::each(50));
         };

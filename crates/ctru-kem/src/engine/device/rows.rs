@@ -1,244 +1,170 @@
-//! The device engine on rows of bytes, whose parameter set is chosen at run time. The device checks
-//! rows as it decodes them. Small batches, which take a single launch, are an exception: the host
-//! checks their rows while the device computes.
+//! Batches of rows in the host's memory.
 
+use core::any::Any;
 use std::thread;
+use std::vec::Vec;
 
-use ctru_gpu_runtime::{Device, Queue};
+use ctru_gpu_runtime::Device;
 
+use super::DeviceEngine;
+use super::batch::Batches;
 use super::batch_keys::BatchKeys;
+use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
 use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
-use super::{CheckError, DeviceEngine, ResidentSeeds};
+use super::slot::Slot;
+use crate::batch::count_rows;
 use crate::bytes::values_mut;
-use crate::engine::rows::{check_generation, check_lengths, without_secrets_if_refused};
-use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, RowEngine, RowError, Seeds};
+use crate::engine::lengths::{check_generation, check_operations};
+use crate::engine::rows::without_secrets_if_refused;
+use crate::engine::{
+    BatchEngine, EngineError, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, PinnedBytes, Seeds,
+};
 use crate::error::InvalidRow;
-use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::keys::{DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::parameters::Parameters;
-use crate::params::ParameterSet;
+use crate::hash::SEED_BYTES;
+use crate::keys::SharedSecret;
+use crate::parameters::{Encoding, Parameters};
 
-/// Memory of a device of type `D`.
-type Memory<D> = <<D as Device>::Queue as Queue>::Memory;
-
-/// Runs batches of one parameter set on rows in device memory. The parameter set is chosen at run
-/// time.
-///
-/// The operations are those of [`Resident`](super::Resident), with checks of all keys. One row of
-/// keys serves all operations, or there is one for each. Operations follow those that have been
-/// issued to the queue `after`. When a call returns, its results are complete, and nothing is under
-/// way.
-pub trait ResidentRowEngine<D: Device>: RowEngine {
-    /// Generates one key pair for each row of the outputs.
-    ///
-    /// # Errors
-    /// [`RowError::Engine`] with the errors of [`Resident`](super::Resident#errors).
-    fn generate_resident(
-        &self,
-        after: &D::Queue,
-        seeds: ResidentSeeds<'_, Memory<D>>,
-        encapsulation_keys: &Memory<D>,
-        decapsulation_keys: &Memory<D>,
-    ) -> Result<(), RowError>;
-
-    /// Encapsulates once for each row of the outputs.
-    ///
-    /// # Errors
-    /// [`RowError::EncapsulationKey`] if a row is refused, and [`RowError::Engine`] with the errors
-    /// of [`Resident`](super::Resident#errors).
-    fn encapsulate_resident(
-        &self,
-        after: &D::Queue,
-        keys: &Memory<D>,
-        seeds: ResidentSeeds<'_, Memory<D>>,
-        ciphertexts: &Memory<D>,
-        shared_secrets: &Memory<D>,
-    ) -> Result<(), RowError>;
-
-    /// Decapsulates each row of `ciphertexts`.
-    ///
-    /// # Errors
-    /// [`RowError::DecapsulationKey`] if a row is refused, and [`RowError::Engine`] with the errors
-    /// of [`Resident`](super::Resident#errors).
-    fn decapsulate_resident(
-        &self,
-        after: &D::Queue,
-        keys: &Memory<D>,
-        ciphertexts: &Memory<D>,
-        shared_secrets: &Memory<D>,
-    ) -> Result<(), RowError>;
-}
-
-impl<E: core::error::Error> From<CheckError<E>> for RowError
-where
-    InvalidRow<E>: Into<Self>,
-{
-    fn from(error: CheckError<E>) -> Self {
-        match error {
-            CheckError::Row(row) => row.into(),
-            CheckError::Engine(error) => error.into(),
-        }
-    }
-}
-
-impl<P: ParameterSet, D: Device> ResidentRowEngine<D> for DeviceRows<P, D> {
-    fn generate_resident(
-        &self,
-        after: &D::Queue,
-        seeds: ResidentSeeds<'_, Memory<D>>,
-        encapsulation_keys: &Memory<D>,
-        decapsulation_keys: &Memory<D>,
-    ) -> Result<(), RowError> {
-        let resident = self.engine.resident(after);
-        Ok(resident.generate(seeds, encapsulation_keys, decapsulation_keys)?)
-    }
-
-    fn encapsulate_resident(
-        &self,
-        after: &D::Queue,
-        keys: &Memory<D>,
-        seeds: ResidentSeeds<'_, Memory<D>>,
-        ciphertexts: &Memory<D>,
-        shared_secrets: &Memory<D>,
-    ) -> Result<(), RowError> {
-        let resident = self.engine.resident(after);
-        Ok(resident.check_and_encapsulate(keys, seeds, ciphertexts, shared_secrets)?)
-    }
-
-    fn decapsulate_resident(
-        &self,
-        after: &D::Queue,
-        keys: &Memory<D>,
-        ciphertexts: &Memory<D>,
-        shared_secrets: &Memory<D>,
-    ) -> Result<(), RowError> {
-        Ok(self.engine.resident(after).check_and_decapsulate(keys, ciphertexts, shared_secrets)?)
-    }
-}
-
-/// A device engine for rows of one parameter set. The device checks the rows of large batches, and
-/// the host those of small ones.
-///
-/// If a batch has one key per operation, the device computes with a row that is not a key before
-/// the check has refused it. So all ciphertexts may be written when the batch is refused.
-#[derive(Debug)]
-pub struct DeviceRows<P: ParameterSet, D: Device> {
-    engine: DeviceEngine<P, D>,
-}
-
-impl<P: ParameterSet, D: Device> DeviceRows<P, D> {
-    /// Returns an engine for rows that computes on the devices of `engine`.
-    #[must_use]
-    pub fn new(engine: DeviceEngine<P, D>) -> Self {
-        Self { engine }
-    }
-
-    /// Returns the engine, for example to [wipe](DeviceEngine::wipe) its memory.
-    #[must_use]
-    pub fn engine(&self) -> &DeviceEngine<P, D> {
-        &self.engine
-    }
-}
+/// Encapsulation keys that a device of type `D` has decoded.
+type Public<D> = EncapsulationKeyBuffers<<D as Device>::Queue>;
+/// Decapsulation keys that a device of type `D` has decoded.
+type Private<D> = DecapsulationKeyBuffers<<D as Device>::Queue>;
 
 /// Runs `check` on a thread of its own while `compute` runs. Returns the error of `check` first.
-fn checked<E: Send + Into<RowError>>(
-    check: impl Fn() -> Result<(), E> + Sync,
+fn checked(
+    check: impl Fn() -> Result<(), EngineError> + Sync,
     compute: impl FnOnce() -> Result<(), EngineError>,
-) -> Result<(), RowError> {
+) -> Result<(), EngineError> {
     thread::scope(|scope| {
         let Ok(checking) = thread::Builder::new().spawn_scoped(scope, &check) else {
             // The system starts no further thread, so this thread checks first.
-            check().map_err(E::into)?;
-            return Ok(compute()?);
+            check()?;
+            return compute();
         };
         let computed = compute();
-        checking
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            .map_err(E::into)?;
-        Ok(computed?)
+        checking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        computed
     })
 }
 
-impl<P: ParameterSet, D: Device> RowEngine for DeviceRows<P, D> {
-    fn parameters(&self) -> Parameters {
-        P::PARAMETERS
+/// Calls `compute` with the keys of a batch of `count` operations. A row has `key_bytes` bytes. Rows
+/// that may not be keys are checked: by `check` on the host, or on the device, where `error` is the
+/// error of the row whose faults a word describes.
+fn with_keys<D: Device, K: Any, E: core::error::Error>(
+    batches: &Batches<D>,
+    keys: KeyRows<'_>,
+    key_bytes: usize,
+    count: usize,
+    check: fn(&[u8]) -> Result<(), InvalidRow<E>>,
+    error: fn(Encoding, u64) -> E,
+    compute: impl FnOnce(BatchKeys<'_, K>) -> Result<(), EngineError>,
+) -> Result<(), EngineError>
+where
+    EngineError: From<InvalidRow<E>>,
+{
+    let rows = match keys {
+        KeyRows::Loaded(keys) => return compute(BatchKeys::Loaded(keys.decoded()?)),
+        KeyRows::Trusted(key) if key.len() == key_bytes => return compute(BatchKeys::One(key)),
+        KeyRows::Trusted(keys) => return compute(BatchKeys::Each(keys)),
+        KeyRows::Unchecked(rows) => rows,
+    };
+    let check = || check(rows).map_err(EngineError::from);
+    if rows.len() == key_bytes {
+        check()?;
+        compute(BatchKeys::One(rows))
+    } else if batches.checks_on_host(count) {
+        checked(check, || compute(BatchKeys::Each(rows)))
+    } else {
+        let faults = Faults::default();
+        let computed = compute(BatchKeys::Unchecked(rows, &faults));
+        // A refused key counts more than the end of the batch: the caller may use the outputs that
+        // the other error names.
+        no_fault(&faults, batches.set().parameters.encoding, error)?;
+        computed
     }
+}
 
-    fn generate(
+impl<D: Device> BatchEngine for DeviceEngine<D> {
+    fn generate_rows(
         &self,
+        parameters: Parameters,
         seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-        encapsulation_keys: &mut [u8],
+        encapsulation_keys: Option<&mut [u8]>,
         decapsulation_keys: &mut [u8],
-    ) -> Result<(), RowError> {
-        let sizes = P::PARAMETERS.sizes();
-        check_generation(sizes, seeds, encapsulation_keys, decapsulation_keys)?;
-        Ok(self.engine.batches.generate(seeds, encapsulation_keys, decapsulation_keys)?)
+    ) -> Result<(), EngineError> {
+        check_generation(parameters, seeds, encapsulation_keys.as_deref(), decapsulation_keys)?;
+        let encapsulation_keys = encapsulation_keys.unwrap_or_default();
+        self.batches(parameters)?.generate(seeds, encapsulation_keys, decapsulation_keys)
     }
 
-    fn encapsulate(
+    fn encapsulate_rows(
         &self,
-        keys: &[u8],
+        parameters: Parameters,
+        keys: KeyRows<'_>,
         seeds: Seeds<'_, SEED_BYTES>,
         ciphertexts: &mut [u8],
         shared_secrets: &mut [u8],
-    ) -> Result<(), RowError> {
-        let sizes = P::PARAMETERS.sizes();
-        let rows =
-            check_lengths(sizes.encapsulation_key, keys, sizes, ciphertexts, shared_secrets)?;
-        seeds.check(shared_secrets.len() / SHARED_SECRET_BYTES)?;
+    ) -> Result<(), EngineError> {
+        let row = parameters.sizes().encapsulation_key;
+        let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
+        seeds.check(count)?;
+        let batches = self.batches(parameters)?;
         let secrets = values_mut::<SharedSecret>(shared_secrets).expect("whole rows");
-        let batches = &self.engine.batches;
-        let check = || EncapsulationKey::<P>::check_rows(keys);
-        let result = if rows == 1 {
-            check().map_err(RowError::from).and_then(|()| {
-                Ok(batches.encapsulate(BatchKeys::One(keys), seeds, ciphertexts, secrets)?)
-            })
-        } else if batches.checks_on_host(rows) {
-            let keys = BatchKeys::Each(keys);
-            checked(check, || batches.encapsulate(keys, seeds, ciphertexts, secrets))
-        } else {
-            let faults = Faults::default();
-            let keys = BatchKeys::Unchecked(keys, &faults);
-            let computed = batches.encapsulate(keys, seeds, ciphertexts, secrets);
-            // A refused key counts more than the end of the batch: the caller may use the outputs
-            // that the other error names.
-            no_fault(faults.first(), encapsulation_key_error::<P>)
-                .map_err(RowError::from)
-                .and_then(|()| Ok(computed?))
-        };
+        let compute =
+            |keys: BatchKeys<'_, Public<D>>| batches.encapsulate(keys, seeds, ciphertexts, secrets);
+        let check = batches.set().check_encapsulation_keys;
+        let result = with_keys(batches, keys, row, count, check, encapsulation_key_error, compute);
         without_secrets_if_refused(result, shared_secrets)
     }
 
-    fn decapsulate(
+    fn decapsulate_rows(
         &self,
-        keys: &[u8],
+        parameters: Parameters,
+        keys: KeyRows<'_>,
         ciphertexts: &[u8],
         shared_secrets: &mut [u8],
-    ) -> Result<(), RowError> {
-        let sizes = P::PARAMETERS.sizes();
-        let rows =
-            check_lengths(sizes.decapsulation_key, keys, sizes, ciphertexts, shared_secrets)?;
+    ) -> Result<(), EngineError> {
+        let row = parameters.sizes().decapsulation_key;
+        let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
+        let batches = self.batches(parameters)?;
         let secrets = values_mut::<SharedSecret>(shared_secrets).expect("whole rows");
-        let batches = &self.engine.batches;
-        let check = || DecapsulationKey::<P>::check_rows(keys);
-        let result = if rows == 1 {
-            check().map_err(RowError::from).and_then(|()| {
-                Ok(batches.decapsulate(BatchKeys::One(keys), ciphertexts, secrets)?)
-            })
-        } else if batches.checks_on_host(rows) {
-            let keys = BatchKeys::Each(keys);
-            checked(check, || batches.decapsulate(keys, ciphertexts, secrets))
-        } else {
-            let faults = Faults::default();
-            let keys = BatchKeys::Unchecked(keys, &faults);
-            let computed = batches.decapsulate(keys, ciphertexts, secrets);
-            // A refused key counts more than the end of the batch: the caller may use the outputs
-            // that the other error names.
-            no_fault(faults.first(), decapsulation_key_error::<P>)
-                .map_err(RowError::from)
-                .and_then(|()| Ok(computed?))
-        };
+        let compute =
+            |keys: BatchKeys<'_, Private<D>>| batches.decapsulate(keys, ciphertexts, secrets);
+        let check = batches.set().check_decapsulation_keys;
+        let result = with_keys(batches, keys, row, count, check, decapsulation_key_error, compute);
         without_secrets_if_refused(result, shared_secrets)
+    }
+
+    fn load_encapsulation_rows(
+        &self,
+        parameters: Parameters,
+        keys: &[u8],
+    ) -> Result<LoadedKeys, EngineError> {
+        let row = parameters.sizes().encapsulation_key;
+        let count = count_rows("keys", row, keys)?;
+        let (batches, faults) = (self.batches(parameters)?, Faults::default());
+        let decoded = batches.load(keys, row, &faults, Slot::load_encapsulation_keys)?;
+        no_fault(&faults, parameters.encoding, encapsulation_key_error)?;
+        Ok(LoadedKeys::new(parameters, count, decoded))
+    }
+
+    fn load_decapsulation_rows(
+        &self,
+        parameters: Parameters,
+        keys: &[u8],
+    ) -> Result<LoadedKeys, EngineError> {
+        let row = parameters.sizes().decapsulation_key;
+        let count = count_rows("keys", row, keys)?;
+        let (batches, faults) = (self.batches(parameters)?, Faults::default());
+        let decoded = batches.load(keys, row, &faults, Slot::load_decapsulation_keys)?;
+        no_fault(&faults, parameters.encoding, decapsulation_key_error)?;
+        Ok(LoadedKeys::new(parameters, count, decoded))
+    }
+
+    fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {
+        Ok(PinnedBytes::new(Self::pin(self, bytes)?))
+    }
+
+    fn wipe(&self) -> Result<(), EngineError> {
+        Self::wipe(self)
     }
 }

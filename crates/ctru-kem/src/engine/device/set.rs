@@ -16,8 +16,10 @@ use super::encoded::EncodedKeys;
 use super::powers::Chain;
 use super::rejection;
 use crate::encoding::PublicKeyEncoding;
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
 use crate::expand::Purpose;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
+use crate::parameters::Parameters;
 use crate::params::ParameterSet;
 
 /// The largest chunk for which one kernel does whole encapsulations or decapsulations. On an H200,
@@ -37,8 +39,8 @@ pub(super) const WHOLE_WITH_ONE_KEY: usize = 512;
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
 /// functions.
 pub(super) struct Set {
-    /// The name of the parameter set, without the encoding.
-    pub(super) name: &'static str,
+    /// The parameters that this describes.
+    pub(super) parameters: Parameters,
     /// Bytes of an encoded encapsulation key.
     pub(super) encapsulation_key_bytes: usize,
     /// Bytes of an encoded decapsulation key.
@@ -75,15 +77,25 @@ pub(super) struct Set {
     pub(super) fill_encapsulation_keys: fn(&mut [u8]),
     /// Overwrites rows of decapsulation keys with placeholders.
     pub(super) fill_decapsulation_keys: fn(&mut [u8]),
+    /// Checks rows of encapsulation keys on the host.
+    pub(super) check_encapsulation_keys:
+        fn(&[u8]) -> Result<(), InvalidRow<InvalidEncapsulationKey>>,
+    /// Checks rows of decapsulation keys on the host.
+    pub(super) check_decapsulation_keys:
+        fn(&[u8]) -> Result<(), InvalidRow<InvalidDecapsulationKey>>,
     kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
 
 impl Set {
-    /// Returns the description of `P`.
-    pub(super) const fn of<P: ParameterSet>() -> &'static Self {
+    /// Returns the description of `parameters`.
+    pub(super) fn of(parameters: Parameters) -> &'static Self {
+        with_parameters!(parameters, P => Self::of_type::<P>())
+    }
+
+    const fn of_type<P: ParameterSet>() -> &'static Self {
         const {
             &Self {
-                name: P::NAME,
+                parameters: P::PARAMETERS,
                 encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
                 decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
                 encapsulation_key: P::Ring::SECRET_POLY_BYTES
@@ -110,6 +122,8 @@ impl Set {
                 fill_decapsulation_keys: |rows| {
                     fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
                 },
+                check_encapsulation_keys: EncapsulationKey::<P>::check_rows,
+                check_decapsulation_keys: DecapsulationKey::<P>::check_rows,
                 kernel: RingKernels::of::<P::Ring>,
             }
         }
@@ -196,7 +210,7 @@ impl EncodingKernels {
     /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
     ///
     /// # Panics
-    /// If there is no such encoding. [`Set::of`] calls this function at compile time, so that the
+    /// If there is no such encoding. [`Set::of_type`] calls this function at compile time, so that the
     /// compiler reports the panic.
     const fn of_name(name: &str) -> &'static Self {
         match name.as_bytes() {

@@ -17,6 +17,7 @@ use super::turn::Turn;
 use super::words::bytes_to_words;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
+use crate::parameters::Parameters;
 
 /// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
 /// caller in a batch of more than [`SENT_LAST_BATCH`] operations. The host copies the others from
@@ -29,7 +30,18 @@ const SENT_OF_EIGHT: usize = 2;
 /// The same share in an engine of several devices. Their links together carry more than the host's
 /// memory takes, so the host's memory limits the rate, and the host should copy little. It then
 /// also uses streaming stores. On four H100s, both together give 31 % more key pairs.
-pub(super) const SENT_OF_EIGHT_BY_SEVERAL: usize = 6;
+const SENT_OF_EIGHT_BY_SEVERAL: usize = 6;
+
+// Key generation sends encapsulation keys from the device memory of ciphertexts, so these keys must
+// fit into it.
+const _: () = {
+    let mut i = 0;
+    while i < Parameters::ALL.len() {
+        let sizes = Parameters::ALL[i].sizes();
+        assert!(SENT_OF_EIGHT_BY_SEVERAL * sizes.encapsulation_key <= 8 * sizes.ciphertext);
+        i += 1;
+    }
+};
 
 /// The largest batch of key generation in which the device sends all encapsulation keys for which
 /// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
@@ -424,7 +436,7 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
-    use crate::CtruPrime653;
+    use crate::{CtruPrime653, ParameterSet};
 
     #[test]
     fn small_batches_send_all_keys_that_have_room() {
@@ -458,7 +470,7 @@ mod tests {
 
     #[test]
     fn all_ways_to_copy_key_pairs_agree() {
-        let set = Set::of::<CtruPrime653>();
+        let set = Set::of(<CtruPrime653>::PARAMETERS);
         let (row, inner) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
         for count in [1, 7, 8, 9, 20] {
             let from: Vec<u8> = (0..count * row).map(|i| (i * i / 7) as u8).collect();

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
-use ctru_kem::engine::device::{CheckError, ResidentKeys, ResidentSeeds};
-use ctru_kem::engine::{Context, CpuEngine, DeviceEngine, Engine, Expand, Keys, Seeds};
-use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, InvalidRow, ParameterSet, SharedSecret,
+use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
+use ctru_kem::engine::{
+    Context, CpuEngine, DeviceEngine, Engine, EngineError, Expand, Keys, Seeds,
 };
+use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret};
 
 /// The seeds of the tests.
 pub(crate) const EXPAND: Expand<'_> = Expand {
@@ -82,7 +82,7 @@ fn seed_rows<const N: usize>(count: usize) -> Vec<[u8; N]> {
 /// may have any remainder modulo 4.
 pub(crate) fn check_operations<P: ParameterSet, D: Device>(
     device: &D,
-    engine: &DeviceEngine<P, D>,
+    engine: &DeviceEngine<D>,
     count: usize,
     seeds_each: bool,
     offset: usize,
@@ -90,7 +90,7 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
     let cpu = CpuEngine::new().unwrap();
     let queue = || device.queue().unwrap();
     let after = queue();
-    let resident = engine.resident(&after);
+    let resident = engine.resident(P::PARAMETERS, &after).unwrap();
 
     let pair_seeds = seed_rows::<64>(count);
     let pair_seed_rows = Rows::of(queue(), &concat(&pair_seeds));
@@ -104,11 +104,11 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
     cpu.generate(expected_seeds, &mut public, &mut private).unwrap();
     let public_rows = Rows::new(queue(), offset, count * P::ENCAPSULATION_KEY_BYTES);
     let private_rows = Rows::new(queue(), offset, count * P::DECAPSULATION_KEY_BYTES);
-    resident.generate(given, &public_rows.slice(), &private_rows.slice()).unwrap();
+    resident.generate(given, Some(&*public_rows.slice()), &private_rows.slice()).unwrap();
     assert!(public_rows.read() == concat(&public));
     assert!(private_rows.read() == concat(&private));
     let alone = Rows::new(queue(), 0, count * P::DECAPSULATION_KEY_BYTES);
-    resident.generate_decapsulation_keys(given, &alone.slice()).unwrap();
+    resident.generate(given, None, &alone.slice()).unwrap();
     assert!(alone.read() == private_rows.read());
 
     let (publics, privates) = (public_rows.slice(), private_rows.slice());
@@ -122,7 +122,7 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         resident.load_decapsulation_keys(&privates).unwrap(),
     );
     let one_loaded = (
-        engine.load_encapsulation_keys(&public[count - 1..]).unwrap(),
+        resident.load_encapsulation_keys(&one_public).unwrap(),
         resident.load_decapsulation_keys(&one_private).unwrap(),
     );
 
@@ -134,8 +134,10 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         false => (ResidentSeeds::Expand(EXPAND), Seeds::Expand(EXPAND)),
     };
     for (public_keys, private_keys, all) in [
-        (ResidentKeys::Rows(&*one_public), ResidentKeys::Rows(&*one_private), false),
-        (ResidentKeys::Rows(&*publics), ResidentKeys::Rows(&*privates), true),
+        (ResidentKeys::Trusted(&*one_public), ResidentKeys::Trusted(&*one_private), false),
+        (ResidentKeys::Trusted(&*publics), ResidentKeys::Trusted(&*privates), true),
+        (ResidentKeys::Unchecked(&*one_public), ResidentKeys::Unchecked(&*one_private), false),
+        (ResidentKeys::Unchecked(&*publics), ResidentKeys::Unchecked(&*privates), true),
         (ResidentKeys::Loaded(&one_loaded.0), ResidentKeys::Loaded(&one_loaded.1), false),
         (ResidentKeys::Loaded(&loaded.0), ResidentKeys::Loaded(&loaded.1), true),
     ] {
@@ -152,14 +154,6 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         resident.encapsulate(public_keys, given, &ciphertexts.slice(), &made.slice()).unwrap();
         assert!(ciphertexts.read() == concat(&sent), "{all}");
         assert!(made.read() == concat(&secrets), "{all}");
-        if let ResidentKeys::Rows(keys) = public_keys {
-            let sent_again = Rows::new(queue(), offset, count * P::CIPHERTEXT_BYTES);
-            let made_again = Rows::new(queue(), 8, count * 32);
-            resident
-                .check_and_encapsulate(keys, given, &sent_again.slice(), &made_again.slice())
-                .unwrap();
-            assert!(sent_again.read() == ciphertexts.read() && made_again.read() == made.read());
-        }
 
         // One ciphertext of three is changed, so that it is rejected.
         for i in (0..count).step_by(3) {
@@ -172,24 +166,18 @@ pub(crate) fn check_operations<P: ParameterSet, D: Device>(
         let received = Rows::new(queue(), 0, count * 32);
         resident.decapsulate(private_keys, &ciphertexts.slice(), &received.slice()).unwrap();
         assert!(received.read() == concat(&secrets), "{all}");
-        if let ResidentKeys::Rows(keys) = private_keys {
-            let again = Rows::new(queue(), 0, count * 32);
-            let (sent, again_rows) = (ciphertexts.slice(), again.slice());
-            resident.check_and_decapsulate(keys, &sent, &again_rows).unwrap();
-            assert!(again.read() == received.read());
-        }
     }
 }
 
 /// Checks `count` rows with faults in some of them, and compares the results with the CPU.
 pub(crate) fn check_faults<P: ParameterSet, D: Device>(
     device: &D,
-    engine: &DeviceEngine<P, D>,
+    engine: &DeviceEngine<D>,
     count: usize,
 ) {
     let queue = || device.queue().unwrap();
     let after = queue();
-    let resident = engine.resident(&after);
+    let resident = engine.resident(P::PARAMETERS, &after).unwrap();
     let private = DecapsulationKey::<P>::generate_deterministic(&[5; 32], &[6; 32]);
     let public = private.encapsulation_key();
     let (row, secret_row) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
@@ -215,11 +203,16 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
         let expected = EncapsulationKey::<P>::check_rows(&bytes).unwrap_err();
         assert_eq!(expected.row, number);
         let refused = resident.check_encapsulation_keys(&rows.slice());
-        assert_eq!(refused, Err(CheckError::Row(expected)));
+        assert_eq!(refused, Err(expected.into()));
         let seeds = ResidentSeeds::Expand(EXPAND);
         let sent = ciphertexts.slice();
-        let refused = resident.check_and_encapsulate(&rows.slice(), seeds, &sent, &secrets.slice());
-        assert_eq!(refused, Err(CheckError::Row(expected)));
+        let refused = resident.encapsulate(
+            ResidentKeys::Unchecked(&*rows.slice()),
+            seeds,
+            &sent,
+            &secrets.slice(),
+        );
+        assert_eq!(refused, Err(expected.into()));
         assert!(secrets.read().iter().all(|&byte| byte == 0));
 
         let start = number * secret_row + f_bytes;
@@ -228,10 +221,14 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
         let expected = DecapsulationKey::<P>::check_rows(&secret_bytes).unwrap_err();
         assert_eq!(expected.row, number);
         let refused = resident.check_decapsulation_keys(&secret_rows.slice());
-        assert_eq!(refused, Err(CheckError::Row(expected)));
+        assert_eq!(refused, Err(expected.into()));
         secrets.write(0, &vec![7; count * 32]);
-        let refused = resident.check_and_decapsulate(&secret_rows.slice(), &sent, &secrets.slice());
-        assert_eq!(refused, Err(CheckError::Row(expected)));
+        let refused = resident.decapsulate(
+            ResidentKeys::Unchecked(&*secret_rows.slice()),
+            &sent,
+            &secrets.slice(),
+        );
+        assert_eq!(refused, Err(expected.into()));
         assert!(secrets.read().iter().all(|&byte| byte == 0));
     }
     // One key for all operations, which is the faulty first row.
@@ -240,21 +237,22 @@ pub(crate) fn check_faults<P: ParameterSet, D: Device>(
     secrets.write(0, &vec![7; count * 32]);
     let seeds = ResidentSeeds::Expand(EXPAND);
     let sent = ciphertexts.slice();
-    let refused = resident.check_and_encapsulate(&key, seeds, &sent, &secrets.slice());
-    assert!(matches!(refused, Err(CheckError::Row(InvalidRow { row: 0, .. }))), "{refused:?}");
+    let refused =
+        resident.encapsulate(ResidentKeys::Unchecked(&*key), seeds, &sent, &secrets.slice());
+    assert!(matches!(refused, Err(EngineError::EncapsulationKey { row: 0, .. })), "{refused:?}");
     assert!(secrets.read().iter().all(|&byte| byte == 0));
     let start = secret_rows.range.start;
     let key = secret_rows.queue.slice::<u8>(&secret_rows.memory, start..start + secret_row);
     let key = key.unwrap();
     secrets.write(0, &vec![7; count * 32]);
-    let refused = resident.check_and_decapsulate(&key, &sent, &secrets.slice());
-    assert!(matches!(refused, Err(CheckError::Row(InvalidRow { row: 0, .. }))), "{refused:?}");
+    let refused = resident.decapsulate(ResidentKeys::Unchecked(&*key), &sent, &secrets.slice());
+    assert!(matches!(refused, Err(EngineError::DecapsulationKey { row: 0, .. })), "{refused:?}");
     assert!(secrets.read().iter().all(|&byte| byte == 0));
     // The secret polynomial is checked before `h`.
     secret_bytes[f_bytes - 1] |= 0x80;
     secret_rows.write(f_bytes - 1, &secret_bytes[f_bytes - 1..f_bytes]);
     let error = DecapsulationKey::<P>::from_bytes(&secret_bytes[..secret_row]).unwrap_err();
     let refused = resident.check_decapsulation_keys(&secret_rows.slice());
-    assert_eq!(refused, Err(CheckError::Row(InvalidRow { row: 0, error })));
+    assert_eq!(refused, Err(EngineError::DecapsulationKey { row: 0, error }));
     assert!(secret_rows.slice().bytes() == secret_bytes.len());
 }

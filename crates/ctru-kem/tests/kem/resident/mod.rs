@@ -8,7 +8,7 @@ use std::time::Duration;
 use checks::{EXPAND, Rows, check_faults, check_operations};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
-use ctru_kem::engine::device::{CheckError, ResidentKeys, ResidentSeeds};
+use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand};
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13, ParameterSet,
@@ -24,8 +24,8 @@ every_set!(faults, traces);
 fn operations<P: ParameterSet>(as_large: bool, seeds_each: bool, offset: usize) {
     let device = EmulatedDevice::new();
     let options = DeviceOptions { chunk: 2, slots: 3, as_large, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
-    check_operations(&device, &engine, 5, seeds_each, offset);
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
+    check_operations::<P, _>(&device, &engine, 5, seeds_each, offset);
 }
 
 #[test]
@@ -53,16 +53,16 @@ fn one_operation_and_several_devices() {
     let device = EmulatedDevice::new();
     let devices = vec![EmulatedDevice::new(), device.clone()];
     let options = DeviceOptions { chunk: 4, slots: 1, ..emulated() };
-    let engine = DeviceEngine::<Set, _>::over(devices, options).unwrap();
-    check_operations(&device, &engine, 1, false, 0);
-    check_faults(&device, &engine, 3);
+    let engine = DeviceEngine::over(devices, options).unwrap();
+    check_operations::<Set, _>(&device, &engine, 1, false, 0);
+    check_faults::<Set, _>(&device, &engine, 3);
 }
 
 fn faults<P: ParameterSet>() {
     let device = EmulatedDevice::new();
     let options = DeviceOptions { chunk: 2, slots: 3, ..emulated() };
-    let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
-    check_faults(&device, &engine, 5);
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
+    check_faults::<P, _>(&device, &engine, 5);
 }
 
 /// Checks that the accesses of all operations are the same for two sets of secrets, and that those
@@ -72,22 +72,22 @@ fn traces<P: ParameterSet>() {
     let [first, second] = [1, 0xd6].map(|secret| {
         let device = EmulatedDevice::traced();
         let options = DeviceOptions { chunk: COUNT, slots: 1, ..emulated() };
-        let engine = DeviceEngine::<P, _>::new(device.clone(), options).unwrap();
+        let engine = DeviceEngine::new(device.clone(), options).unwrap();
         let queue = || device.queue().unwrap();
         let after = queue();
-        let resident = engine.resident(&after);
+        let resident = engine.resident(P::PARAMETERS, &after).unwrap();
         let seeds = Expand { seed: &[secret; 32], context: Context::EMPTY, first: 0 };
         let seeds = ResidentSeeds::Expand(seeds);
         let public = Rows::new(queue(), 0, COUNT * P::ENCAPSULATION_KEY_BYTES);
         let mut private = Rows::new(queue(), 0, COUNT * P::DECAPSULATION_KEY_BYTES);
         let ciphertexts = Rows::new(queue(), 0, COUNT * P::CIPHERTEXT_BYTES);
         let secrets = Rows::new(queue(), 0, COUNT * 32);
-        resident.generate(seeds, &public.slice(), &private.slice()).unwrap();
+        resident.generate(seeds, Some(&*public.slice()), &private.slice()).unwrap();
         let public = public.slice();
-        let (keys, sent) = (ResidentKeys::Rows(&*public), ciphertexts.slice());
+        let (keys, sent) = (ResidentKeys::Trusted(&*public), ciphertexts.slice());
         resident.encapsulate(keys, seeds, &sent, &secrets.slice()).unwrap();
         let keys = private.slice();
-        let keys = ResidentKeys::Rows(&*keys);
+        let keys = ResidentKeys::Trusted(&*keys);
         resident.decapsulate(keys, &sent, &secrets.slice()).unwrap();
         resident.check_decapsulation_keys(&private.slice()).unwrap();
         let fault = if secret == 1 { 1 } else { P::DECAPSULATION_KEY_BYTES };
@@ -125,7 +125,7 @@ impl<Q: Queue> Arrays<Q> {
     }
 }
 
-fn small<D: Device>(device: D) -> DeviceEngine<Set, D> {
+fn small<D: Device>(device: D) -> DeviceEngine<D> {
     let options = DeviceOptions { chunk: 1, slots: 4, ..emulated() };
     DeviceEngine::new(device, options).unwrap()
 }
@@ -135,7 +135,7 @@ fn wrong_lengths_change_nothing() {
     let device = EmulatedDevice::new();
     let engine = small(device.clone());
     let after = device.queue().unwrap();
-    let resident = engine.resident(&after);
+    let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
     let Arrays { public, private, ciphertexts, secrets, seeds } =
         Arrays::new(|| device.queue().unwrap());
     let before = [public.read(), private.read(), ciphertexts.read(), secrets.read()];
@@ -143,8 +143,8 @@ fn wrong_lengths_change_nothing() {
     let (sent, results, seed_rows) = (ciphertexts.slice(), secrets.slice(), seeds.slice());
     let shorter = |memory, bytes| after.slice::<u8>(memory, 0..bytes).unwrap();
     let refused = |array, expected, actual| Err(EngineError::Bytes { array, expected, actual });
-    let rows = ResidentKeys::Rows(&*keys);
-    let private_rows = ResidentKeys::Rows(&*private_keys);
+    let rows = ResidentKeys::Trusted(&*keys);
+    let private_rows = ResidentKeys::Trusted(&*private_keys);
 
     // Rows of 64 bytes for 32-byte seeds.
     let each = ResidentSeeds::Each(&*seed_rows);
@@ -156,7 +156,7 @@ fn wrong_lengths_change_nothing() {
         refused("ciphertexts", 3 * 898, 3 * 898 - 1)
     );
     let two = shorter(&keys, 2 * 994);
-    let two = ResidentKeys::Rows(&*two);
+    let two = ResidentKeys::Trusted(&*two);
     assert_eq!(
         resident.encapsulate(two, expand, &sent, &results),
         refused("keys", 3 * 994, 2 * 994)
@@ -165,17 +165,14 @@ fn wrong_lengths_change_nothing() {
     assert_eq!(resident.decapsulate(private_rows, &sent, &cut), refused("shared secrets", 64, 95));
     let cut = shorter(&seed_rows, 191);
     let each = ResidentSeeds::Each(&*cut);
-    assert_eq!(resident.generate(each, &keys, &private_keys), refused("seeds", 192, 191));
+    assert_eq!(resident.generate(each, Some(&*keys), &private_keys), refused("seeds", 192, 191));
     let cut = shorter(&keys, 993);
     assert_eq!(
-        resident.generate(expand, &cut, &private_keys),
+        resident.generate(expand, Some(&*cut), &private_keys),
         refused("encapsulation keys", 3 * 994, 993)
     );
     let cut = shorter(&private_keys, 1);
-    assert_eq!(
-        resident.check_decapsulation_keys(&cut),
-        refused("keys", 0, 1).map_err(CheckError::Engine)
-    );
+    assert_eq!(resident.check_decapsulation_keys(&cut), refused("keys", 0, 1));
     let last = ResidentSeeds::Expand(Expand { first: u64::MAX - 1, ..EXPAND });
     assert_eq!(
         resident.encapsulate(rows, last, &sent, &results),
@@ -192,14 +189,6 @@ fn wrong_lengths_change_nothing() {
     assert!(before == after);
 }
 
-/// Returns the error of the engine.
-fn of_engine<E: std::error::Error>(error: CheckError<E>) -> EngineError {
-    match error {
-        CheckError::Engine(error) => error,
-        CheckError::Row(row) => panic!("{row:?}"),
-    }
-}
-
 /// Gives each operation one array of another device. Checks that it is refused and that nothing is
 /// written.
 #[test]
@@ -207,7 +196,7 @@ fn arrays_of_another_device_change_nothing() {
     let device = EmulatedDevice::new();
     let engine = small(device.clone());
     let after = device.queue().unwrap();
-    let resident = engine.resident(&after);
+    let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
     let rows = |device: &EmulatedDevice| {
         let queue = || device.queue().unwrap();
         let Arrays { public, private, ciphertexts, secrets, seeds } = Arrays::new(queue);
@@ -223,21 +212,17 @@ fn arrays_of_another_device_change_nothing() {
         let [public, private, sent, results, seeds, coins] =
             std::array::from_fn(|i| if i == other { &*there_slices[i] } else { &*here_slices[i] });
         let (seeds, coins) = (ResidentSeeds::Each(seeds), ResidentSeeds::Each(coins));
-        let (keys, private_keys) = (ResidentKeys::Rows(public), ResidentKeys::Rows(private));
+        let (keys, private_keys) = (ResidentKeys::Trusted(public), ResidentKeys::Trusted(private));
         // The arrays that the operation uses, by their numbers, and its result.
         type Operation<'a> = (&'a [usize], &'a dyn Fn() -> Result<(), EngineError>);
         let operations: [Operation<'_>; 5] = [
-            (&[0, 1, 4], &|| resident.generate(seeds, public, private)),
+            (&[0, 1, 4], &|| resident.generate(seeds, Some(public), private)),
             (&[0, 2, 3, 5], &|| resident.encapsulate(keys, coins, sent, results)),
             (&[1, 2, 3], &|| resident.decapsulate(private_keys, sent, results)),
             (&[0, 2, 3, 5], &|| {
-                let checked = resident.check_and_encapsulate(public, coins, sent, results);
-                checked.map_err(of_engine)
+                resident.encapsulate(ResidentKeys::Unchecked(public), coins, sent, results)
             }),
-            (&[1, 2, 3], &|| {
-                let checked = resident.check_and_decapsulate(private, sent, results);
-                checked.map_err(of_engine)
-            }),
+            (&[1, 2, 3], &|| resident.decapsulate(ResidentKeys::Unchecked(private), sent, results)),
         ];
         for (arrays, operation) in operations {
             if arrays.contains(&other) {
@@ -253,13 +238,13 @@ fn no_operations() {
     let device = EmulatedDevice::new();
     let engine = small(device.clone());
     let queue = device.queue().unwrap();
-    let resident = engine.resident(&queue);
+    let resident = engine.resident(Set::PARAMETERS, &queue).unwrap();
     let empty = queue.allocate::<u8>(0).unwrap();
     let expand = ResidentSeeds::Expand(EXPAND);
-    resident.generate(expand, &empty, &empty).unwrap();
+    resident.generate(expand, Some(&*empty), &empty).unwrap();
     resident.check_encapsulation_keys(&empty).unwrap();
     let keys = resident.load_encapsulation_keys(&empty).unwrap();
-    for keys in [ResidentKeys::Rows(&*empty), ResidentKeys::Loaded(&keys)] {
+    for keys in [ResidentKeys::Trusted(&*empty), ResidentKeys::Loaded(&keys)] {
         resident.encapsulate(keys, expand, &empty, &empty).unwrap();
     }
     assert_eq!(empty.bytes(), 0);
@@ -284,7 +269,7 @@ fn cancelled() {
             }
         });
         let seeds = ResidentSeeds::Each(&*seeds);
-        let result = engine.resident(&after).generate_decapsulation_keys(seeds, &to);
+        let result = engine.resident(Set::PARAMETERS, &after).unwrap().generate(seeds, None, &to);
         is_over.store(true, Ordering::Relaxed);
         result
     });
@@ -322,16 +307,17 @@ fn a_refused_key_counts_more_than_the_end_of_a_batch() {
                 !is_over.load(Ordering::Relaxed)
             });
             let seeds = ResidentSeeds::Each(&*seeds);
-            let result =
-                engine.resident(&after).check_and_encapsulate(&from, seeds, &to[0], &to[1]);
+            let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
+            let keys = ResidentKeys::Unchecked(&*from);
+            let result = resident.encapsulate(keys, seeds, &to[0], &to[1]);
             is_over.store(true, Ordering::Relaxed);
             (result, canceller.join().unwrap())
         });
         match result {
-            Err(CheckError::Engine(EngineError::Cancelled { done })) => {
+            Err(EngineError::Cancelled { done }) => {
                 assert!(done.iter().all(|done| done.start > 0), "{done:?}");
             }
-            Err(CheckError::Row(ctru_kem::InvalidRow { row: 0, .. })) => {
+            Err(EngineError::EncapsulationKey { row: 0, .. }) => {
                 assert_eq!(secrets.read(), [0; COUNT * 32]);
                 if !was_cancelled {
                     return;
@@ -348,9 +334,9 @@ fn a_refused_key_counts_more_than_the_end_of_a_batch() {
 fn after_a_failure_nothing_is_under_way() {
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: 2, slots: 2, ..emulated() };
-    let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let after = device.queue().unwrap();
-    let resident = engine.resident(&after);
+    let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
     let Arrays { public, private, ciphertexts, secrets, seeds } =
         Arrays::new(|| device.queue().unwrap());
     let made = Arrays::new(|| device.queue().unwrap());
@@ -359,12 +345,15 @@ fn after_a_failure_nothing_is_under_way() {
     let (made_public, made_private) = (made.public.slice(), made.private.slice());
     let expand = ResidentSeeds::Expand(EXPAND);
     let (encapsulation_keys, decapsulation_keys) =
-        (ResidentKeys::Rows(&*public), ResidentKeys::Rows(&*private));
+        (ResidentKeys::Trusted(&*public), ResidentKeys::Trusted(&*private));
     type Batch<'a> = &'a dyn Fn() -> Result<(), EngineError>;
     let batches: [(&str, Batch<'_>, &[&Rows<_>]); 6] = [
         (
             "key generation",
-            &|| resident.generate(ResidentSeeds::Each(&*seeds), &made_public, &made_private),
+            &|| {
+                let seeds = ResidentSeeds::Each(&*seeds);
+                resident.generate(seeds, Some(&*made_public), &made_private)
+            },
             &[&made.public, &made.private],
         ),
         (
@@ -377,15 +366,7 @@ fn after_a_failure_nothing_is_under_way() {
             &|| resident.decapsulate(decapsulation_keys, &sent, &results),
             &[&secrets],
         ),
-        (
-            "check",
-            &|| match resident.check_decapsulation_keys(&private) {
-                Err(CheckError::Engine(error)) => Err(error),
-                Err(CheckError::Row(row)) => panic!("{row}"),
-                Ok(()) => Ok(()),
-            },
-            &[],
-        ),
+        ("check", &|| resident.check_decapsulation_keys(&private), &[]),
         ("loading", &|| resident.load_encapsulation_keys(&public).map(drop), &[]),
         ("loading", &|| resident.load_decapsulation_keys(&private).map(drop), &[]),
     ];

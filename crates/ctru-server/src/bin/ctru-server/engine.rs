@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
-use ctru_server::{Engines, LaneEngines};
+#[cfg(feature = "cuda")]
+use ctru_kem::engine::{DeviceEngine, DeviceOptions};
+use ctru_server::{CallSizes, LaneEngine, LaneEngines};
 
 use crate::Result;
 
@@ -85,12 +87,13 @@ impl EngineArgs {
     /// Returns an engine for each lane, so that the large batches of one do not delay the small
     /// ones of the other: the system divides the cores among the threads of both.
     fn cpu(&self) -> Result<Chosen> {
-        let engines = || -> Result<Arc<Engines>> {
-            Ok(Arc::new(Engines::new(CpuEngine::with_threads(self.threads.into())?)))
+        let engine = || -> Result<Arc<LaneEngine>> {
+            let engine = CpuEngine::with_threads(self.threads.into())?;
+            Ok(Arc::new(LaneEngine::new(engine, CallSizes::CPU)))
         };
         let engines = LaneEngines {
-            small: engines()?,
-            large: engines()?,
+            small: engine()?,
+            large: engine()?,
             name: "cpu".into(),
             device_bytes: None,
         };
@@ -102,11 +105,12 @@ impl EngineArgs {
     fn cuda(&self) -> Result<Chosen> {
         let gpus = gpu::Gpus::open(&self.gpus)?;
         let (name, device_bytes) = (gpus.name(), gpus.device_bytes());
-        let engines = match NonZeroU64::new(self.check_gpu) {
-            Some(one_in) => Engines::compared(gpus, one_in)?,
-            None => Engines::new(gpus),
+        let engine = DeviceEngine::over(gpus.devices, DeviceOptions::default())?;
+        let engine = match NonZeroU64::new(self.check_gpu) {
+            Some(one_in) => LaneEngine::compared(engine, CallSizes::GPU, one_in)?,
+            None => LaneEngine::new(engine, CallSizes::GPU),
         };
-        let small = Arc::new(engines);
+        let small = Arc::new(engine);
         let large = Arc::clone(&small);
         let engines = LaneEngines { small, large, name, device_bytes: Some(device_bytes) };
         Ok(Chosen { engines, callers: 8, max_stream_batch: 1 << 13, max_queue: 1 << 18 })
@@ -123,16 +127,14 @@ mod gpu {
     use std::sync::Arc;
 
     use ctru_gpu_runtime::Device as _;
-    use ctru_kem::ParameterSet;
-    use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine};
-    use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError};
-    use ctru_server::{DeviceBytes, EngineFactory};
+    use ctru_kem::engine::cuda::{self, CudaDevice};
+    use ctru_server::DeviceBytes;
 
     use crate::Result;
 
     /// Opened GPUs.
     pub(super) struct Gpus {
-        devices: Vec<CudaDevice>,
+        pub(super) devices: Vec<CudaDevice>,
         names: Vec<String>,
     }
 
@@ -159,17 +161,6 @@ mod gpu {
                 };
                 devices.iter().map(used).sum()
             })
-        }
-    }
-
-    impl EngineFactory for Gpus {
-        type For<P: ParameterSet> = CudaEngine<P>;
-
-        /// A call of a GPU takes some 100 microseconds however small it is, and decoding is cheap.
-        const OWN_CALL: usize = 256;
-
-        fn engine<P: ParameterSet>(&self) -> std::result::Result<CudaEngine<P>, EngineError> {
-            DeviceEngine::over(self.devices.clone(), DeviceOptions::default())
         }
     }
 }

@@ -166,8 +166,8 @@ mod tests {
             as_large: !is_whole,
             ..DeviceOptions::default()
         };
-        let engine = DeviceEngine::<Set, _>::new(device.clone(), options).unwrap();
-        let mut public = vec![EncapsulationKey::placeholder(); COUNT];
+        let engine = DeviceEngine::new(device.clone(), options).unwrap();
+        let mut public = vec![EncapsulationKey::<Set>::placeholder(); COUNT];
         let mut private = vec![DecapsulationKey::placeholder(); COUNT];
         let (mut ciphertexts, mut secrets) =
             (vec![Ciphertext::default(); COUNT], vec![SharedSecret::default(); COUNT]);

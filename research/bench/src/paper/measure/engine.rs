@@ -50,10 +50,10 @@ pub(super) fn operations<P: ParameterSet>(
     device: CudaDevice,
 ) -> Result<(), Error> {
     let batch = session.options.batch as usize;
-    let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
-    let (threads, device_bytes, pinned_bytes) =
-        (engine.slots(), engine.device_bytes(), engine.pinned_bytes());
-    let workload = Workload::new(&engine, batch, HostMemory::Pinned)?;
+    let engine = DeviceEngine::new(device, DeviceOptions::default())?;
+    let held = engine.prepare(P::PARAMETERS)?;
+    let (threads, device_bytes, pinned_bytes) = (held.slots, held.device_bytes, held.pinned_bytes);
+    let workload = Workload::new(&engine, P::PARAMETERS, batch, HostMemory::Pinned)?;
     let budget = session.options.budget();
     for (operation, keys) in CASES {
         let record = Record { threads, ..new_record::<P>(kind::BATCH, operation, keys, batch) };
@@ -84,9 +84,9 @@ pub(super) fn latencies<P: ParameterSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
-    let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
+    let engine = DeviceEngine::new(device, DeviceOptions::default())?;
     for batch in LATENCY_BATCHES {
-        let workload = Workload::new(&engine, batch, HostMemory::Pinned)?;
+        let workload = Workload::new(&engine, P::PARAMETERS, batch, HostMemory::Pinned)?;
         for (operation, keys) in CASES {
             let statistics = workload.batch(operation, keys, session.options.budget() / 2, 1)?;
             let record =
@@ -126,8 +126,8 @@ fn chunks<P: ParameterSet>(
 ) -> Result<(), Error> {
     let chunk = operations / count;
     let options = DeviceOptions { chunk, slots, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(device, options)?;
-    let workload = Workload::new(&engine, operations, HostMemory::Pinned)?;
+    let engine = DeviceEngine::new(device, options)?;
+    let workload = Workload::new(&engine, P::PARAMETERS, operations, HostMemory::Pinned)?;
     for operation in Operation::ALL {
         let statistics =
             workload.batch(operation, KeyUse::Each, session.options.budget() / 2, 1)?;
@@ -145,8 +145,8 @@ pub(super) fn on_device<P: ParameterSet>(
 ) -> Result<(), Error> {
     let counted = CountingDevice::new(device);
     let options = DeviceOptions { slots: 1, ..DeviceOptions::default() };
-    let engine = DeviceEngine::<P, _>::new(counted.clone(), options)?;
-    let workload = Workload::new(&engine, COUNTED, HostMemory::Pinned)?;
+    let engine = DeviceEngine::new(counted.clone(), options)?;
+    let workload = Workload::new(&engine, P::PARAMETERS, COUNTED, HostMemory::Pinned)?;
     for (operation, keys) in CASES {
         let counts = workload.with_batch(operation, keys, |run| {
             counted.take();
@@ -168,8 +168,8 @@ pub(super) fn on_device<P: ParameterSet>(
     drop(workload);
     drop(engine);
     let batch = session.options.batch as usize;
-    let engine = DeviceEngine::<P, _>::new(device, DeviceOptions::default())?;
-    let workload = ResidentWorkload::new(&engine, &device, batch)?;
+    let engine = DeviceEngine::new(device, DeviceOptions::default())?;
+    let workload = ResidentWorkload::new(&engine, P::PARAMETERS, &device, batch)?;
     for (operation, keys) in CASES {
         let statistics = workload.batch(operation, keys, session.options.budget())?;
         let record = Record {

@@ -1,33 +1,40 @@
 //! Batches whose keys, seeds, ciphertexts and shared secrets are in device memory before and after
 //! the call. No row of them passes through the host.
 //!
-//! - This module is the typed interface of operations, and `check` that of checks of keys.
+//! - This module is the interface.
 //! - `run` deals the chunks of a batch to slots and waits for them.
 //! - `part` does the operations of a chunk, as kernels.
 
-mod check;
 mod part;
 mod run;
 
-use core::marker::PhantomData;
+use core::any::Any;
 use core::ops::Range;
 use core::{fmt, iter};
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
+use super::DeviceEngine;
+use super::batch::Batches;
 use super::batch_keys::LoadedChunks;
 use super::buffers::Decoded;
+use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
+use super::set::Set;
 use super::slot::Slot;
-use super::{DeviceEngine, LoadedDecapsulationKeys, LoadedEncapsulationKeys};
-use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, Seeds, check_length};
+use crate::engine::rows::is_refusal;
+use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, Seeds};
+use crate::error::InvalidRow;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::params::ParameterSet;
-
-pub use check::CheckError;
+use crate::parameters::{Encoding, Parameters};
+use run::Part;
 
 /// Memory of a device of type `D`.
 type Memory<D> = <<D as Device>::Queue as Queue>::Memory;
+
+/// Decodes the rows of a chunk in its slot, and checks them.
+type CheckPart<D> =
+    fn(&mut Slot<<D as Device>::Queue>, &Part, &Memory<D>) -> Result<(), RuntimeError>;
 
 /// The seeds of a batch in device memory, or a master seed on the host.
 #[derive(Debug)]
@@ -39,13 +46,16 @@ pub enum ResidentSeeds<'a, M> {
     Expand(Expand<'a>),
 }
 
-/// The keys of a batch: encoded keys in device memory, or loaded keys.
+/// The keys of a batch: rows in device memory, or loaded keys. One serves all operations, or there
+/// is one for each.
 #[derive(Debug)]
-pub enum ResidentKeys<'a, M, L> {
-    /// One row for all operations, or one row per operation. See [the checks](Resident#keys).
-    Rows(&'a M),
-    /// Loaded keys: one key for all operations, or one key per operation.
-    Loaded(&'a L),
+pub enum ResidentKeys<'a, M> {
+    /// Rows of bytes. The device checks that each is a key, in the same pass as the operation.
+    Unchecked(&'a M),
+    /// Rows that are keys. See [the checks](Resident#keys).
+    Trusted(&'a M),
+    /// Keys that the engine has loaded.
+    Loaded(&'a LoadedKeys),
 }
 
 impl<M> Copy for ResidentSeeds<'_, M> {}
@@ -55,8 +65,8 @@ impl<M> Clone for ResidentSeeds<'_, M> {
     }
 }
 
-impl<M, L> Copy for ResidentKeys<'_, M, L> {}
-impl<M, L> Clone for ResidentKeys<'_, M, L> {
+impl<M> Copy for ResidentKeys<'_, M> {}
+impl<M> Clone for ResidentKeys<'_, M> {
     fn clone(&self) -> Self {
         *self
     }
@@ -92,12 +102,12 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// # use ctru_gpu_runtime::{Device, Queue, emulated::EmulatedDevice};
 /// # use ctru_kem::engine::{DeviceEngine, DeviceOptions};
 /// # use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
-/// # use ctru_kem::{Ciphertext, CtruPrime653, DecapsulationKey, SharedSecret};
+/// # use ctru_kem::{Ciphertext, CtruPrime653, DecapsulationKey, ParameterSet, SharedSecret};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// const COUNT: usize = 2;
 /// let device = EmulatedDevice::new(); // on a GPU: cuda::open(0)?
 /// let options = DeviceOptions { chunk: COUNT, slots: 1, ..DeviceOptions::default() };
-/// let engine = DeviceEngine::<CtruPrime653, _>::new(device.clone(), options)?;
+/// let engine = DeviceEngine::new(device.clone(), options)?;
 ///
 /// // Somebody's keys and seeds, which are on the device.
 /// let private = DecapsulationKey::<CtruPrime653>::generate_deterministic(&[1; 32], &[2; 32]);
@@ -114,9 +124,8 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 /// // The results stay there, too.
 /// let ciphertexts = queue.allocate::<u8>(COUNT * size_of::<Ciphertext<CtruPrime653>>())?;
 /// let secrets = queue.allocate::<u8>(COUNT * 32)?;
-/// let resident = engine.resident(&queue);
-/// resident.check_encapsulation_keys(&keys)?;
-/// let (keys, seeds) = (ResidentKeys::Rows(&*keys), ResidentSeeds::Each(&*seeds));
+/// let resident = engine.resident(<CtruPrime653>::PARAMETERS, &queue)?;
+/// let (keys, seeds) = (ResidentKeys::Unchecked(&*keys), ResidentSeeds::Each(&*seeds));
 /// resident.encapsulate(keys, seeds, &ciphertexts, &secrets)?;
 ///
 /// let mut bytes = vec![0; 2 * 32];
@@ -135,9 +144,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// | array | bytes per row | address of the first row |
 /// |---|---|---|
-/// | encapsulation keys | [`ParameterSet::ENCAPSULATION_KEY_BYTES`] | any |
-/// | decapsulation keys | [`ParameterSet::DECAPSULATION_KEY_BYTES`] | any |
-/// | ciphertexts | [`ParameterSet::CIPHERTEXT_BYTES`] | any |
+/// | encapsulation keys | [`ENCAPSULATION_KEY_BYTES`](crate::ParameterSet::ENCAPSULATION_KEY_BYTES) | any |
+/// | decapsulation keys | [`DECAPSULATION_KEY_BYTES`](crate::ParameterSet::DECAPSULATION_KEY_BYTES) | any |
+/// | ciphertexts | [`CIPHERTEXT_BYTES`](crate::ParameterSet::CIPHERTEXT_BYTES) | any |
 /// | seeds | 64 for key generation, 32 for encapsulation | a multiple of 8 |
 /// | shared secrets | 32 | a multiple of 8 |
 ///
@@ -158,18 +167,29 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// # Keys
 ///
-/// Encapsulation and decapsulation take every row as a key. They read and write the arrays only,
-/// whatever the rows hold, but with bytes that are not a key the results have no meaning, and with
-/// `h = 0` everybody can read the shared secrets. Check rows once if they do not come from this
-/// library: [`check_encapsulation_keys`](Self::check_encapsulation_keys),
-/// [`check_decapsulation_keys`](Self::check_decapsulation_keys), or in the same pass as the
-/// operation, [`check_and_encapsulate`](Self::check_and_encapsulate) and
-/// [`check_and_decapsulate`](Self::check_and_decapsulate). The checks refuse placeholders.
+/// Trusted rows are taken as keys. Operations read and write the arrays only, whatever the rows
+/// hold, but with bytes that are not a key the results have no meaning, and with `h = 0` everybody
+/// can read the shared secrets. Other rows are checked as they are decoded, or once by
+/// [`check_encapsulation_keys`](Self::check_encapsulation_keys) and
+/// [`check_decapsulation_keys`](Self::check_decapsulation_keys). The checks refuse placeholders.
+///
+/// If a row is refused, operations of all rows may have been done, also of this one, and every
+/// shared secret is overwritten with zeros. The ciphertext of a row whose polynomial is 0 shows its
+/// message, so do not use any.
+///
+/// For each row of a decapsulation key, the device computes one word: 0 for a key, else whether the
+/// secret polynomial is at fault and what is wrong with the encapsulation key. It runs the same
+/// instructions on the same addresses for all rows. The host searches the words for the first that
+/// is not 0. So time and result show about secrets only which row is the first bad one, and whether
+/// its secret polynomial is at fault.
 ///
 /// # Errors
 ///
 /// - [`EngineError::Bytes`] if the length of an array is wrong.
-/// - [`EngineError::Length`] if the number of loaded keys is wrong.
+/// - [`EngineError::Length`] if the number of loaded keys is wrong, and
+///   [`EngineError::ForeignKeys`] if they are others.
+/// - [`EngineError::EncapsulationKey`] or [`EngineError::DecapsulationKey`] with the first row that
+///   is not a key.
 /// - [`EngineError::Chunks`] if an engine with other chunks has loaded them.
 /// - [`EngineError::RowOverflow`] if the row of an operation does not fit 64 bits.
 /// - [`EngineError::Device`] if no device of the engine owns the arrays, if they belong to several
@@ -179,23 +199,33 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// Nothing is written before the lengths, addresses and owners of all arrays are checked. After a
 /// failure of the device, the content of the outputs is unspecified.
-pub struct Resident<'a, P: ParameterSet, D: Device> {
-    engine: &'a DeviceEngine<P, D>,
+pub struct Resident<'a, D: Device> {
+    batches: &'a Batches<D>,
     after: &'a D::Queue,
 }
 
-impl<P: ParameterSet, D: Device> fmt::Debug for Resident<'_, P, D> {
+impl<D: Device> fmt::Debug for Resident<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resident").field("engine", self.engine).field("after", self.after).finish()
+        let parameters = format_args!("{}", self.batches.set().parameters);
+        f.debug_struct("Resident")
+            .field("parameters", &parameters)
+            .field("after", self.after)
+            .finish_non_exhaustive()
     }
 }
 
-impl<P: ParameterSet, D: Device> DeviceEngine<P, D> {
+impl<D: Device> DeviceEngine<D> {
     /// Returns the interface to data in device memory. Its operations follow those that have been
     /// issued to `after`, a queue of the device that owns the data.
-    #[must_use]
-    pub fn resident<'a>(&'a self, after: &'a D::Queue) -> Resident<'a, P, D> {
-        Resident { engine: self, after }
+    ///
+    /// # Errors
+    /// The errors of [`prepare`](Self::prepare).
+    pub fn resident<'a>(
+        &'a self,
+        parameters: Parameters,
+        after: &'a D::Queue,
+    ) -> Result<Resident<'a, D>, EngineError> {
+        Ok(Resident { batches: self.batches(parameters)?, after })
     }
 }
 
@@ -234,7 +264,11 @@ impl<'a, M: DeviceMemory> ResidentSeeds<'a, M> {
     }
 }
 
-impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
+impl<D: Device> Resident<'_, D> {
+    fn set(&self) -> &'static Set {
+        self.batches.set()
+    }
+
     /// Returns the number of the device that owns arrays.
     ///
     /// # Errors
@@ -246,33 +280,11 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     where
         Memory<D>: 'm,
     {
-        let mut devices = self.engine.batches.devices().iter();
+        let mut devices = self.batches.devices().iter();
         let owns_all = |device: &D| arrays.clone().all(|array| device.owns(array));
         let owner = devices.position(owns_all);
         let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
         owner.ok_or_else(|| foreign.into())
-    }
-
-    /// Returns the number of the device that owns arrays and the keys of their batch.
-    ///
-    /// # Errors
-    /// [`EngineError::Device`] if no device of the engine owns all of them.
-    fn device_with<'m, K: Decoded<D::Queue>>(
-        &self,
-        keys: RowKeys<'m, D::Queue, K>,
-        arrays: impl Iterator<Item = &'m Memory<D>> + Clone,
-    ) -> Result<usize, EngineError> {
-        let rows = match keys {
-            RowKeys::One(keys) | RowKeys::Each(keys) => Some(keys),
-            RowKeys::Checked | RowKeys::Loaded(_) => None,
-        };
-        let device = self.device_of(arrays.chain(rows))?;
-        if let RowKeys::Loaded(loaded) = keys {
-            let chunks = if loaded.len() == 1 { 1 } else { loaded.chunks.len() };
-            let chunks = (0..chunks).map(|number| (number, device));
-            self.engine.batches.check_owners(loaded, chunks)?;
-        }
-        Ok(device)
     }
 
     /// Returns the number of encapsulations or decapsulations with these arrays.
@@ -282,75 +294,30 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
         shared_secrets: &Memory<D>,
     ) -> Result<usize, EngineError> {
         let count = rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
-        check_bytes("ciphertexts", count * P::CIPHERTEXT_BYTES, ciphertexts)?;
+        check_bytes("ciphertexts", count * self.set().ciphertext_bytes, ciphertexts)?;
         Ok(count)
     }
 
-    /// Checks the number of keys, and tells a single key from several ones.
-    fn keys<'k, L, K>(
-        &self,
-        keys: ResidentKeys<'k, Memory<D>, L>,
-        row: usize,
-        count: usize,
-        chunks: impl FnOnce(&'k L) -> &'k LoadedChunks<K>,
-    ) -> Result<RowKeys<'k, D::Queue, K>, EngineError> {
-        match keys {
-            ResidentKeys::Rows(key) if key.bytes() == row => Ok(RowKeys::One(key)),
-            ResidentKeys::Rows(keys) => {
-                check_bytes("keys", count * row, keys)?;
-                Ok(RowKeys::Each(keys))
-            }
-            ResidentKeys::Loaded(loaded) => {
-                let chunks = chunks(loaded);
-                if chunks.len() != 1 {
-                    check_length("loaded keys", count, chunks.len())?;
-                }
-                chunks.check_chunks(self.engine.batches.loaded_plan(count).chunk)?;
-                Ok(RowKeys::Loaded(chunks))
-            }
-        }
-    }
-
-    /// Generates one key pair per row of the outputs.
+    /// Generates one key pair per row of the outputs, or only its decapsulation key, which contains
+    /// the encapsulation key.
     ///
     /// # Errors
     /// See [`Resident`](Self#errors).
     pub fn generate(
         &self,
         seeds: ResidentSeeds<'_, Memory<D>>,
-        encapsulation_keys: &Memory<D>,
-        decapsulation_keys: &Memory<D>,
-    ) -> Result<(), EngineError> {
-        self.generate_both(seeds, Some(encapsulation_keys), decapsulation_keys)
-    }
-
-    /// Generates one decapsulation key per row of the output. Each contains its encapsulation key.
-    ///
-    /// # Errors
-    /// See [`Resident`](Self#errors).
-    pub fn generate_decapsulation_keys(
-        &self,
-        seeds: ResidentSeeds<'_, Memory<D>>,
-        decapsulation_keys: &Memory<D>,
-    ) -> Result<(), EngineError> {
-        self.generate_both(seeds, None, decapsulation_keys)
-    }
-
-    /// Generates key pairs, or decapsulation keys alone.
-    fn generate_both(
-        &self,
-        seeds: ResidentSeeds<'_, Memory<D>>,
         encapsulation_keys: Option<&Memory<D>>,
         decapsulation_keys: &Memory<D>,
     ) -> Result<(), EngineError> {
-        let count = rows("decapsulation keys", P::DECAPSULATION_KEY_BYTES, decapsulation_keys)?;
+        let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set();
+        let count = rows("decapsulation keys", decapsulation_key_bytes, decapsulation_keys)?;
         if let Some(keys) = encapsulation_keys {
-            check_bytes("encapsulation keys", count * P::ENCAPSULATION_KEY_BYTES, keys)?;
+            check_bytes("encapsulation keys", count * encapsulation_key_bytes, keys)?;
         }
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
         let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);
         let device = self.device_of(keys.chain(seeds.memory()))?;
-        self.engine.batches.run_resident(
+        self.batches.run_resident(
             device,
             self.after,
             count,
@@ -365,21 +332,22 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     /// See [`Resident`](Self#errors).
     pub fn encapsulate(
         &self,
-        keys: ResidentKeys<'_, Memory<D>, LoadedEncapsulationKeys<P, D>>,
+        keys: ResidentKeys<'_, Memory<D>>,
         seeds: ResidentSeeds<'_, Memory<D>>,
         ciphertexts: &Memory<D>,
         shared_secrets: &Memory<D>,
     ) -> Result<(), EngineError> {
         let count = self.count(ciphertexts, shared_secrets)?;
         seeds.check::<SEED_BYTES>(count)?;
-        let keys = self.keys(keys, P::ENCAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
-        let arrays = [ciphertexts, shared_secrets].into_iter().chain(seeds.memory());
-        self.engine.batches.run_resident(
-            self.device_with(keys, arrays)?,
-            self.after,
-            count,
-            |slot, part| slot.encapsulate_part(part, keys, seeds, ciphertexts, shared_secrets),
-            |_, _| Ok(()),
+        self.operate(
+            keys,
+            self.set().encapsulation_key_bytes,
+            [Some(ciphertexts), Some(shared_secrets), seeds.memory()],
+            (count, shared_secrets),
+            (Slot::check_encapsulation_part, encapsulation_key_error),
+            |slot, part, keys| {
+                slot.encapsulate_part(part, keys, seeds, ciphertexts, shared_secrets)
+            },
         )
     }
 
@@ -389,62 +357,197 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
     /// See [`Resident`](Self#errors).
     pub fn decapsulate(
         &self,
-        keys: ResidentKeys<'_, Memory<D>, LoadedDecapsulationKeys<P, D>>,
+        keys: ResidentKeys<'_, Memory<D>>,
         ciphertexts: &Memory<D>,
         shared_secrets: &Memory<D>,
     ) -> Result<(), EngineError> {
         let count = self.count(ciphertexts, shared_secrets)?;
-        let keys = self.keys(keys, P::DECAPSULATION_KEY_BYTES, count, |keys| &keys.chunks)?;
-        self.engine.batches.run_resident(
-            self.device_with(keys, [ciphertexts, shared_secrets].into_iter())?,
-            self.after,
-            count,
-            |slot, part| slot.decapsulate_part(part, keys, ciphertexts, shared_secrets),
-            |_, _| Ok(()),
+        self.operate(
+            keys,
+            self.set().decapsulation_key_bytes,
+            [Some(ciphertexts), Some(shared_secrets), None],
+            (count, shared_secrets),
+            (Slot::check_decapsulation_part, decapsulation_key_error),
+            |slot, part, keys| slot.decapsulate_part(part, keys, ciphertexts, shared_secrets),
         )
     }
 
-    /// Decodes encapsulation keys into memory of the engine, for any number of batches. The keys
-    /// must be well formed; see [the checks](Self#keys).
+    /// Runs a batch of `count` operations on `arrays`, with keys of `row` bytes each. `check`
+    /// decodes and checks the rows of a chunk, and `error` is the error of the row whose faults a
+    /// word describes. `issue` issues the operations of a chunk.
+    fn operate<K: Decoded<D::Queue> + Any, E: core::error::Error>(
+        &self,
+        keys: ResidentKeys<'_, Memory<D>>,
+        row: usize,
+        arrays: [Option<&Memory<D>>; 3],
+        (count, shared_secrets): (usize, &Memory<D>),
+        (check, error): (CheckPart<D>, fn(Encoding, u64) -> E),
+        mut issue: impl FnMut(
+            &mut Slot<D::Queue>,
+            &Part,
+            RowKeys<'_, D::Queue, K>,
+        ) -> Result<(), RuntimeError>,
+    ) -> Result<(), EngineError>
+    where
+        EngineError: From<InvalidRow<E>>,
+    {
+        let (rows, is_trusted) = match keys {
+            ResidentKeys::Unchecked(rows) => (Some(rows), false),
+            ResidentKeys::Trusted(rows) => (Some(rows), true),
+            ResidentKeys::Loaded(_) => (None, true),
+        };
+        let is_one = rows.is_some_and(|rows| rows.bytes() == row);
+        if let (Some(rows), false) = (rows, is_one) {
+            check_bytes("keys", count * row, rows)?;
+        }
+        let device = self.device_of(arrays.into_iter().chain([rows]).flatten())?;
+        let keys = match keys {
+            ResidentKeys::Loaded(keys) => RowKeys::Loaded(self.loaded(keys, count, device)?),
+            ResidentKeys::Unchecked(key) if is_one => {
+                let checked = self.check(key, row, check, error);
+                self.without_secrets_if_refused(checked, shared_secrets)?;
+                RowKeys::One(key)
+            }
+            ResidentKeys::Trusted(key) if is_one => RowKeys::One(key),
+            ResidentKeys::Unchecked(_) => RowKeys::Checked,
+            ResidentKeys::Trusted(rows) => RowKeys::Each(rows),
+        };
+        let faults = Faults::default();
+        let unchecked = rows.filter(|_| !is_trusted && !is_one);
+        let computed = self.batches.run_resident(
+            device,
+            self.after,
+            count,
+            |slot, part| {
+                unchecked.map_or(Ok(()), |rows| check(slot, part, rows))?;
+                issue(slot, part, keys)
+            },
+            |slot, part| match unchecked {
+                Some(_) => slot.note_faults(part, &faults),
+                None => Ok(()),
+            },
+        );
+        // A refused row counts more than a failed or cancelled batch, whose error tells the caller
+        // which outputs are good: those of a refused row are not.
+        let checked = no_fault(&faults, self.set().parameters.encoding, error);
+        self.without_secrets_if_refused(checked, shared_secrets)?;
+        computed
+    }
+
+    /// Returns the loaded keys of a batch of `count` operations on a device.
+    fn loaded<'k, K: Decoded<D::Queue> + Any>(
+        &self,
+        keys: &'k LoadedKeys,
+        count: usize,
+        device: usize,
+    ) -> Result<&'k LoadedChunks<K>, EngineError> {
+        KeyRows::Loaded(keys).check(self.set().parameters, 0, count)?;
+        let loaded: &LoadedChunks<K> = keys.decoded()?;
+        loaded.check_chunks(self.batches.loaded_plan(count).chunk)?;
+        let chunks = if loaded.len() == 1 { 1 } else { loaded.chunks.len() };
+        let chunks = (0..chunks).map(|number| (number, device));
+        self.batches.check_owners(loaded, chunks)?;
+        Ok(loaded)
+    }
+
+    /// Returns the result of a check. If a row was refused, overwrites the shared secrets with
+    /// zeros, so that those of other rows or of an earlier batch are not left in memory.
+    fn without_secrets_if_refused(
+        &self,
+        checked: Result<(), EngineError>,
+        shared_secrets: &Memory<D>,
+    ) -> Result<(), EngineError> {
+        if is_refusal(&checked) {
+            let wiped = self.after.wipe(shared_secrets);
+            self.after.settle();
+            wiped?;
+        }
+        checked
+    }
+
+    /// Checks that rows of bytes are encapsulation keys.
+    ///
+    /// # Errors
+    /// [`EngineError::EncapsulationKey`] with the first row that is not a key, and the reason why
+    /// [`EncapsulationKey::from_bytes`](crate::EncapsulationKey::from_bytes) refuses it, or another
+    /// error of [`Resident`](Self#errors).
+    pub fn check_encapsulation_keys(&self, keys: &Memory<D>) -> Result<(), EngineError> {
+        let row = self.set().encapsulation_key_bytes;
+        self.check(keys, row, Slot::check_encapsulation_part, encapsulation_key_error)
+    }
+
+    /// Checks that rows of bytes are decapsulation keys.
+    ///
+    /// # Errors
+    /// [`EngineError::DecapsulationKey`] with the first row that is not a key, and the reason why
+    /// [`DecapsulationKey::from_bytes`](crate::DecapsulationKey::from_bytes) refuses it, or another
+    /// error of [`Resident`](Self#errors).
+    pub fn check_decapsulation_keys(&self, keys: &Memory<D>) -> Result<(), EngineError> {
+        let row = self.set().decapsulation_key_bytes;
+        self.check(keys, row, Slot::check_decapsulation_part, decapsulation_key_error)
+    }
+
+    /// Checks keys of `row` bytes each.
+    fn check<E: core::error::Error>(
+        &self,
+        keys: &Memory<D>,
+        row: usize,
+        check: CheckPart<D>,
+        error: fn(Encoding, u64) -> E,
+    ) -> Result<(), EngineError>
+    where
+        EngineError: From<InvalidRow<E>>,
+    {
+        let faults = Faults::default();
+        let computed = self.batches.run_resident(
+            self.device_of(iter::once(keys))?,
+            self.after,
+            rows("keys", row, keys)?,
+            |slot, part| check(slot, part, keys),
+            |slot, part| slot.note_faults(part, &faults),
+        );
+        no_fault(&faults, self.set().parameters.encoding, error)?;
+        computed
+    }
+
+    /// Checks encapsulation keys and decodes them into memory of the engine, for any number of
+    /// batches.
     ///
     /// Several keys then serve batches with as many operations as keys. If the engine has several
     /// devices, only batches on the device of these rows can use the loaded keys.
     ///
     /// # Errors
     /// See [`Resident`](Self#errors).
-    pub fn load_encapsulation_keys(
-        &self,
-        keys: &Memory<D>,
-    ) -> Result<LoadedEncapsulationKeys<P, D>, EngineError> {
-        let decode = Slot::decode_encapsulation_rows;
-        let chunks = self.load(keys, P::ENCAPSULATION_KEY_BYTES, decode)?;
-        Ok(LoadedEncapsulationKeys { chunks, parameter_set: PhantomData })
+    pub fn load_encapsulation_keys(&self, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
+        let row = self.set().encapsulation_key_bytes;
+        self.load(keys, row, Slot::decode_encapsulation_rows, encapsulation_key_error)
     }
 
-    /// Decodes decapsulation keys into memory of the engine, for any number of batches. What
-    /// [`load_encapsulation_keys`](Self::load_encapsulation_keys) says applies to them, too.
+    /// Checks decapsulation keys and decodes them into memory of the engine, for any number of
+    /// batches. What [`load_encapsulation_keys`](Self::load_encapsulation_keys) says applies to
+    /// them, too.
     ///
     /// # Errors
     /// See [`Resident`](Self#errors).
-    pub fn load_decapsulation_keys(
-        &self,
-        keys: &Memory<D>,
-    ) -> Result<LoadedDecapsulationKeys<P, D>, EngineError> {
-        let decode = Slot::decode_decapsulation_rows;
-        let chunks = self.load(keys, P::DECAPSULATION_KEY_BYTES, decode)?;
-        Ok(LoadedDecapsulationKeys { chunks, parameter_set: PhantomData })
+    pub fn load_decapsulation_keys(&self, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
+        let row = self.set().decapsulation_key_bytes;
+        self.load(keys, row, Slot::decode_decapsulation_rows, decapsulation_key_error)
     }
 
     /// Decodes keys of `row` bytes each with `decode`, chunk by chunk.
-    fn load<K>(
+    fn load<K: Any + Send + Sync, E: core::error::Error>(
         &self,
         keys: &Memory<D>,
         row: usize,
-        decode: impl Fn(&Slot<D::Queue>, &Memory<D>, &Range<usize>) -> Result<K, RuntimeError>,
-    ) -> Result<LoadedChunks<K>, EngineError> {
-        let mut chunks = Vec::new();
+        decode: impl Fn(&mut Slot<D::Queue>, &Memory<D>, &Range<usize>) -> Result<K, RuntimeError>,
+        error: fn(Encoding, u64) -> E,
+    ) -> Result<LoadedKeys, EngineError>
+    where
+        EngineError: From<InvalidRow<E>>,
+    {
+        let (mut chunks, faults) = (Vec::new(), Faults::default());
         let count = rows("keys", row, keys)?;
-        self.engine.batches.run_resident(
+        let computed = self.batches.run_resident(
             self.device_of(iter::once(keys))?,
             self.after,
             count,
@@ -452,9 +555,12 @@ impl<P: ParameterSet, D: Device> Resident<'_, P, D> {
                 chunks.push(decode(slot, keys, &part.range)?);
                 Ok(())
             },
-            |_, _| Ok(()),
-        )?;
-        let chunk = self.engine.batches.loaded_plan(count).chunk;
-        Ok(LoadedChunks { chunks, keys: count, chunk })
+            |slot, part| slot.note_faults(part, &faults),
+        );
+        no_fault(&faults, self.set().parameters.encoding, error)?;
+        computed?;
+        let chunk = self.batches.loaded_plan(count).chunk;
+        let decoded = LoadedChunks { chunks, keys: count, chunk };
+        Ok(LoadedKeys::new(self.set().parameters, count, decoded))
     }
 }

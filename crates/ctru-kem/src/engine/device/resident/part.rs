@@ -5,7 +5,7 @@
 use core::ops::Range;
 
 use ctru_gpu_kernels::descriptor::Batch;
-use ctru_gpu_runtime::{HostMemory, Order, Plain, Queue, RuntimeError, Slice};
+use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError, Slice};
 
 use super::run::Part;
 use super::{ResidentSeeds, RowKeys};
@@ -144,38 +144,31 @@ impl<Q: Queue> OnDevice<Q> {
 }
 
 impl<Q: Queue> Slot<Q> {
-    /// Decodes rows of encapsulation keys into newly allocated memory.
+    /// Decodes and checks rows of encapsulation keys into newly allocated memory.
     pub(super) fn decode_encapsulation_rows(
-        &self,
+        &mut self,
         keys: &Q::Memory,
         range: &Range<usize>,
     ) -> Result<EncapsulationKeyBuffers<Q>, RuntimeError> {
-        let Self { device, .. } = self;
+        let Self { device, pinned } = self;
         let (rows, _) = device.keys(keys, device.set.encapsulation_key_bytes, range)?;
         let decoded = EncapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
-        let mut launches = device.launches(range.len());
-        let rows: (&Q::Memory, usize) = (&rows, range.len());
-        device.decode_encapsulation_keys(&mut launches, Order::Next, rows, &decoded);
-        launches.issue(&device.queue, &device.turn, range.len())?;
+        device.check_encapsulation_keys(&rows, range.len(), &decoded, &mut pinned.faults)?;
         Ok(decoded)
     }
 
-    /// Decodes rows of decapsulation keys into newly allocated memory.
+    /// Decodes and checks rows of decapsulation keys into newly allocated memory.
     pub(super) fn decode_decapsulation_rows(
-        &self,
+        &mut self,
         keys: &Q::Memory,
         range: &Range<usize>,
     ) -> Result<DecapsulationKeyBuffers<Q>, RuntimeError> {
-        let Self { device, .. } = self;
+        let Self { device, pinned } = self;
         let (rows, is_copy) = device.keys(keys, device.set.decapsulation_key_bytes, range)?;
         let decoded = DecapsulationKeyBuffers::new(&device.queue, device.set, range.len())?;
-        let mut launches = device.launches(range.len());
-        device.decode_decapsulation_keys(&mut launches, &rows, range.len(), &decoded);
-        device.forget_copy(
-            &rows,
-            is_copy,
-            launches.issue(&device.queue, &device.turn, range.len()),
-        )?;
+        let launched =
+            device.check_decapsulation_keys(&rows, range.len(), &decoded, &mut pinned.faults);
+        device.forget_copy(&rows, is_copy, launched)?;
         Ok(decoded)
     }
 

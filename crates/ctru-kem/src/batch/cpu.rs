@@ -1,10 +1,7 @@
-//! Batches on the cores of the machine, from bytes to bytes. The arguments that the batches of
-//! every engine take are here, too: [`Seeds`] and [`Keys`].
+//! Batches on the cores of the machine, from bytes to bytes.
 
-use core::any::Any;
+use core::array;
 use core::error::Error;
-use core::{array, fmt};
-use std::boxed::Box;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
@@ -13,11 +10,13 @@ use ctru_math::invert::{BatchNode, invert_batch};
 use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, Poly};
 
+use super::{EngineError, KeyRows, LoadedKeys, Seeds};
 use crate::encoding::Encode;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
-use crate::expand::{Expand, Purpose};
-use crate::hash::{self, Id, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::expand::Purpose;
+use crate::hash::{self, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+use crate::parameters::Parameters;
 use crate::pke::KeyPolynomials;
 use crate::threads::ThreadPool;
 use crate::threads::prelude::*;
@@ -40,130 +39,6 @@ const GROUP: usize = if !cfg!(target_family = "wasm") {
 } else {
     1
 };
-
-/// The seeds of a batch, `N` bytes for each operation.
-///
-/// Seeds must be uniform and secret, and each must be used once.
-#[derive(Copy, Clone)]
-pub enum Seeds<'a, const N: usize> {
-    /// One seed for each operation.
-    Each(&'a [[u8; N]]),
-    /// One master seed, from which the engine derives a seed for each operation. [`Expand`] says
-    /// which operations get the same seed.
-    Expand(Expand<'a>),
-}
-
-/// The keys of a batch.
-pub enum Keys<'a, K, L: ?Sized> {
-    /// One key for all operations.
-    One(&'a K),
-    /// One key for each operation.
-    Each(&'a [K]),
-    /// Keys that the engine has loaded: one for all operations, or one for each.
-    Loaded(&'a L),
-}
-
-impl<const N: usize> fmt::Debug for Seeds<'_, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Each(seeds) => write!(f, "Seeds::Each({} seeds)", seeds.len()),
-            Self::Expand(expand) => write!(f, "Seeds::{expand:?}"),
-        }
-    }
-}
-
-impl<K, L: ?Sized> fmt::Debug for Keys<'_, K, L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::One(_) => f.write_str("Keys::One(..)"),
-            Self::Each(keys) => write!(f, "Keys::Each({} keys)", keys.len()),
-            Self::Loaded(_) => f.write_str("Keys::Loaded(..)"),
-        }
-    }
-}
-
-impl<K, L: ?Sized> Copy for Keys<'_, K, L> {}
-impl<K, L: ?Sized> Clone for Keys<'_, K, L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<const N: usize> Seeds<'_, N> {
-    /// Writes the seeds of operations `first..first + G` to `group`. `ids` has the `ID(pk)` of the
-    /// operations' keys, or [`NO_ID`] for key generation.
-    pub(crate) fn write_group<const G: usize>(
-        &self,
-        purpose: Purpose,
-        first: usize,
-        ids: [&Id; G],
-        group: [&mut [u8; N]; G],
-    ) {
-        match self {
-            Self::Each(seeds) => {
-                for (seed, from) in group.into_iter().zip(&seeds[first..first + G]) {
-                    seed.copy_from_slice(from);
-                }
-            }
-            Self::Expand(expand) => expand.write_group(purpose, first, ids, group),
-        }
-    }
-}
-
-/// The keys of a batch on the CPU: one for all operations, or one for each.
-#[derive(Copy, Clone)]
-pub enum KeyRows<'a> {
-    /// The bytes of well-formed keys.
-    Checked(&'a [u8]),
-    /// Rows of bytes that may not be keys.
-    Unchecked(&'a [u8]),
-    /// Decoded keys.
-    Loaded(&'a LoadedKeys),
-}
-
-/// Decoded keys of a set that is chosen at run time.
-pub struct LoadedKeys {
-    /// A vector of decoded keys. Decapsulation keys wipe themselves.
-    keys: Box<dyn Any + Send + Sync>,
-    count: usize,
-}
-
-impl fmt::Debug for KeyRows<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyRows(..)")
-    }
-}
-
-impl fmt::Debug for LoadedKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LoadedKeys({} keys)", self.count)
-    }
-}
-
-impl LoadedKeys {
-    /// Decodes keys.
-    pub(crate) fn decode<K: Sync, D: Any + Send + Sync>(
-        pool: &ThreadPool,
-        keys: &[K],
-        decode: impl Fn(&K) -> D + Send + Sync,
-    ) -> Self {
-        let decoded: Vec<D> = pool.install(|| keys.par_iter().map(decode).collect());
-        Self { count: decoded.len(), keys: Box::new(decoded) }
-    }
-
-    /// Returns the number of keys.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Returns the keys.
-    ///
-    /// # Panics
-    /// If they belong to another parameter set.
-    fn decoded<D: 'static>(&self) -> &[D] {
-        self.keys.downcast_ref::<Vec<D>>().expect("loaded keys of this parameter set")
-    }
-}
 
 /// The first row of a batch that is not a key, of those that threads have found so far.
 struct FirstRefused<F: Error>(Mutex<Option<InvalidRow<F>>>);
@@ -205,21 +80,24 @@ impl<K, D, F: Error> Clone for Source<'_, K, D, F> {
     }
 }
 
-impl<'a, K: Array<u8>, D: 'static, F: Error + Clone> Source<'a, K, D, F> {
+impl<'a, K: Array<u8>, D: 'static, F: Error + Clone> Source<'a, K, D, F>
+where
+    EngineError: From<InvalidRow<F>>,
+{
     /// Returns the source of a batch's keys. If one key serves all operations, it is decoded at
     /// once, into `one`.
     ///
     /// # Errors
-    /// The reason why a single unchecked row is not a key.
+    /// The reason why a single unchecked row is not a key, or [`EngineError::ForeignKeys`].
     fn new(
         keys: KeyRows<'a>,
         one: &'a mut Option<D>,
         refused: &'a FirstRefused<F>,
         decode: impl Fn(&K) -> D,
         read: impl Fn(&K) -> Result<D, F>,
-    ) -> Result<Self, InvalidRow<F>> {
+    ) -> Result<Self, EngineError> {
         let single = match keys {
-            KeyRows::Checked(bytes) => match K::of_slice(bytes).0 {
+            KeyRows::Trusted(bytes) => match K::of_slice(bytes).0 {
                 [key] => decode(key),
                 keys => return Ok(Self::Encoded(keys)),
             },
@@ -227,7 +105,7 @@ impl<'a, K: Array<u8>, D: 'static, F: Error + Clone> Source<'a, K, D, F> {
                 [row] => read(row).map_err(|error| InvalidRow { row: 0, error })?,
                 rows => return Ok(Self::Rows(rows, refused)),
             },
-            KeyRows::Loaded(keys) => return Ok(Self::Decoded(keys.decoded())),
+            KeyRows::Loaded(keys) => return Ok(Self::Decoded(keys.decoded::<Vec<D>>()?)),
         };
         Ok(Self::Decoded(array::from_ref(one.insert(single))))
     }
@@ -269,6 +147,33 @@ type EncapsulationKeys<'a, R, E> =
 /// The keys of a batch of decapsulations.
 type DecapsulationKeys<'a, R, K> =
     Source<'a, K, DecodedDecapsulationKey<R>, InvalidDecapsulationKey>;
+
+/// Decodes rows of keys with `read`. `parameters` are those of the keys. A row that is not a key
+/// becomes `blank` until all are read: decoded keys are not moved, because moves leave copies.
+///
+/// # Errors
+/// The first row that is not a key.
+pub(crate) fn load<K: Sync, D: Send + Sync + 'static, F: Error + Send>(
+    pool: &ThreadPool,
+    parameters: Parameters,
+    rows: &[K],
+    blank: impl Fn() -> D + Send + Sync,
+    read: impl Fn(&K) -> Result<D, F> + Send + Sync,
+) -> Result<LoadedKeys, EngineError>
+where
+    EngineError: From<InvalidRow<F>>,
+{
+    let refused = FirstRefused::new();
+    let decode = |(row, key)| {
+        read(key).unwrap_or_else(|error| {
+            refused.note(row, error);
+            blank()
+        })
+    };
+    let decoded: Vec<D> = pool.install(|| rows.par_iter().enumerate().map(decode).collect());
+    refused.into_result()?;
+    Ok(LoadedKeys::new(parameters, rows.len(), decoded))
+}
 
 /// Returns the number of operations that a thread takes at a time: at most `most`, and fewer if
 /// some threads would get none.
@@ -315,19 +220,20 @@ pub(crate) fn generate<R: Arithmetic, E: Encode, K: Array<u8>>(
 /// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
 ///
 /// # Errors
-/// The first unchecked row that is not a key. The outputs of the others may be written.
+/// The first unchecked row that is not a key (the outputs of the others may be written), or
+/// [`EngineError::ForeignKeys`].
 pub(crate) fn encapsulate<R: Arithmetic, E: Encode>(
     pool: &ThreadPool,
     keys: KeyRows<'_>,
     seeds: Seeds<'_, SEED_BYTES>,
     ciphertexts: &mut [R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
-) -> Result<(), InvalidRow<InvalidEncapsulationKey>> {
+) -> Result<(), EngineError> {
     let (mut one, refused) = (None, FirstRefused::new());
     let (decode, read) = (DecodedEncapsulationKey::new::<E>, DecodedEncapsulationKey::read::<E>);
     let keys = Source::new(keys, &mut one, &refused, decode, read)?;
     encapsulate_from::<R, E>(pool, keys, seeds, ciphertexts, secrets);
-    refused.into_result()
+    Ok(refused.into_result()?)
 }
 
 /// Deals the operations of an encapsulation to threads.
@@ -363,19 +269,20 @@ fn encapsulate_from<R: Arithmetic, E: Encode>(
 /// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
 ///
 /// # Errors
-/// The first unchecked row that is not a key. The outputs of the others may be written.
+/// The first unchecked row that is not a key (the outputs of the others may be written), or
+/// [`EngineError::ForeignKeys`].
 pub(crate) fn decapsulate<R: Arithmetic, E: Encode, K: Array<u8>>(
     pool: &ThreadPool,
     keys: KeyRows<'_>,
     ciphertexts: &[R::CiphertextBytes],
     secrets: &mut [[u8; SHARED_SECRET_BYTES]],
-) -> Result<(), InvalidRow<InvalidDecapsulationKey>> {
+) -> Result<(), EngineError> {
     let (mut one, refused) = (None, FirstRefused::new());
     let decode = |key: &K| DecodedDecapsulationKey::new::<E>(key.as_ref());
     let read = |row: &K| DecodedDecapsulationKey::read::<E>(row.as_ref());
     let keys = Source::new(keys, &mut one, &refused, decode, read)?;
     decapsulate_from::<R, E, K>(pool, keys, ciphertexts, secrets);
-    refused.into_result()
+    Ok(refused.into_result()?)
 }
 
 /// Deals the operations of a decapsulation to threads.

@@ -1,0 +1,199 @@
+//! The engine of a lane: it is tested before its first use, its results are checked, and its memory
+//! is wiped when no call needs it.
+
+use std::num::NonZeroU64;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use ctru_kem::Parameters;
+use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError};
+
+use crate::checked::{Checked, Comparison};
+use crate::compute::Computer;
+use crate::fault::Fault;
+use crate::job::{Job, Kind, Shared};
+
+/// How long an unused engine keeps secrets of its last batches.
+const IDLE: Duration = Duration::from_secs(1);
+/// How long an engine in constant use keeps old secrets. Its next batches may be smaller, and then
+/// they do not overwrite them.
+const BUSY: Duration = Duration::from_secs(60);
+
+/// The calls that suit an engine.
+#[derive(Copy, Clone, Debug)]
+pub struct CallSizes {
+    /// The least number of operations for which a key gets a call of the engine of its own, which
+    /// decodes the key once. Keys with fewer operations share a call, which decodes a key for each
+    /// operation.
+    pub own_call: usize,
+    /// The largest call, in operations, that the submitting thread computes itself if no job waits.
+    /// With 0, other threads compute all calls.
+    pub at_once: usize,
+}
+
+impl CallSizes {
+    /// Those of an engine on the CPU. With n = 761, 8 operations take 14 to 28 us. The threads of
+    /// the asynchronous runtime should not compute for much longer.
+    pub const CPU: Self = Self { own_call: 8, at_once: 8 };
+    /// Those of an engine on a GPU. A call takes some 100 microseconds however small it is, and
+    /// decoding is cheap.
+    pub const GPU: Self = Self { own_call: 256, at_once: 0 };
+}
+
+/// An engine for the calls of a lane.
+#[derive(Debug)]
+pub struct LaneEngine {
+    engine: Checked,
+    calls: CallSizes,
+    /// For each of [`Parameters::ALL`] that was used, whether the known-answer test has passed.
+    tests: [OnceLock<bool>; Parameters::ALL.len()],
+    in_use: Mutex<Use>,
+}
+
+/// The use of an engine.
+#[derive(Debug, Default)]
+struct Use {
+    /// The calls that are under way.
+    calls: usize,
+    /// The start of the oldest call whose secrets the engine may still hold.
+    first: Option<Instant>,
+    /// The end of the last call.
+    last: Option<Instant>,
+    /// Whether keys were unloaded since the last wiping.
+    is_unloaded: bool,
+}
+
+impl Use {
+    /// Returns whether the engine should be wiped at the time `now`.
+    fn is_due(&self, now: Instant) -> bool {
+        let since = |time: Option<Instant>| time.map(|time| now.saturating_duration_since(time));
+        let is_idle = self.calls == 0 && since(self.last).is_some_and(|time| time >= IDLE);
+        let is_old = since(self.first).is_some_and(|time| time >= BUSY);
+        self.first.is_some() && (is_idle || is_old || self.is_unloaded)
+    }
+}
+
+/// A call of an engine that is under way.
+struct Using<'a>(&'a Mutex<Use>);
+
+impl<'a> Using<'a> {
+    fn begin(in_use: &'a Mutex<Use>) -> Self {
+        let mut state = lock(in_use);
+        state.calls += 1;
+        state.first.get_or_insert_with(Instant::now);
+        Self(in_use)
+    }
+}
+
+impl Drop for Using<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(self.0);
+        state.calls -= 1;
+        let now = Instant::now();
+        state.last = Some(now);
+        // What the call has left behind while the engine was wiped.
+        state.first.get_or_insert(now);
+    }
+}
+
+impl LaneEngine {
+    /// Returns an engine for a lane. Each key pair that it generates encapsulates and decapsulates
+    /// once before it is given away.
+    pub fn new(engine: impl BatchEngine + 'static, calls: CallSizes) -> Self {
+        Self::checked(engine, calls, None)
+    }
+
+    /// Returns an engine for a lane. The CPU computes one in `one_in` of its operations again: the
+    /// first one of each scheme, and then random ones. An engine with a wrong result counts as
+    /// lost.
+    ///
+    /// # Errors
+    /// [`EngineError::Threads`] if the system does not start threads.
+    pub fn compared(
+        engine: impl BatchEngine + 'static,
+        calls: CallSizes,
+        one_in: NonZeroU64,
+    ) -> Result<Self, EngineError> {
+        // The thread of each batch computes its samples.
+        let cpu = CpuEngine::with_threads(1)?;
+        Ok(Self::checked(engine, calls, Some(Comparison { cpu, one_in })))
+    }
+
+    fn checked(
+        engine: impl BatchEngine + 'static,
+        calls: CallSizes,
+        comparison: Option<Comparison>,
+    ) -> Self {
+        let engine = Checked::new(Box::new(engine), comparison);
+        Self { engine, calls, tests: Default::default(), in_use: Mutex::default() }
+    }
+
+    /// Returns the largest call, in operations, that the submitting thread computes itself.
+    pub(crate) fn at_once(&self) -> usize {
+        self.calls.at_once
+    }
+
+    /// Computes jobs of one kind, and answers all of them.
+    pub(crate) fn run(&self, kind: Kind, scheme: Parameters, jobs: Vec<Job>, shared: &Shared) {
+        let test = || scheme.known_answer_test().is_ok();
+        if !self.tests[scheme.index()].get_or_init(test) {
+            tracing::error!(%scheme, "this machine computes wrongly: the known-answer test failed");
+            shared.lose();
+            return jobs.into_iter().for_each(|job| job.work.refuse(Fault::Lost));
+        }
+        let _using = Using::begin(&self.in_use);
+        let (engine, own_call) = (&self.engine, self.calls.own_call);
+        Computer { engine, own_call, scheme, shared }.run(kind, jobs);
+    }
+
+    /// Notes that keys were unloaded.
+    pub(crate) fn unloaded(&self) {
+        lock(&self.in_use).is_unloaded = true;
+    }
+
+    /// Wipes the engine if it is due, or with `all` if it was used. Calls go on: an engine is wiped
+    /// slot by slot, and a call waits for one slot at most.
+    pub(crate) fn wipe(&self, all: bool, shared: &Shared) {
+        let mut state = lock(&self.in_use);
+        if state.first.is_none() || !(all || state.is_due(Instant::now())) {
+            return;
+        }
+        // Calls that are under way may leave secrets behind the wiping.
+        state.first = (state.calls > 0).then(Instant::now);
+        state.is_unloaded = false;
+        drop(state);
+        if let Err(error) = self.engine.wipe()
+            && Fault::of_engine(&error) == Fault::Lost
+        {
+            shared.lose();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_wiped_when_their_time_has_come() {
+        let in_use = Mutex::new(Use::default());
+        let after = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let is_due = |seconds| lock(&in_use).is_due(after(seconds));
+        assert!(!is_due(0) && !is_due(1000));
+        lock(&in_use).is_unloaded = true;
+        assert!(!is_due(1), "an engine that was not used");
+        lock(&in_use).is_unloaded = false;
+        let (one, two) = (Using::begin(&in_use), Using::begin(&in_use));
+        drop(one);
+        assert!(!is_due(5), "a call is under way");
+        assert!(is_due(61), "old secrets of an engine that is always in use");
+        drop(two);
+        assert!(!is_due(0) && is_due(1));
+        lock(&in_use).is_unloaded = true;
+        assert!(is_due(0), "keys were unloaded");
+    }
+}
