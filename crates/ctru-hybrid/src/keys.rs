@@ -107,9 +107,15 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         Self { bytes: joined(ctru.as_ref(), x25519), ctru }
     }
 
-    /// Returns the encoded key, an array of [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
+    /// Returns the encoded key, [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &EncapsulationKeyBytes<P> {
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Returns the encoded key as an array.
+    #[must_use]
+    pub fn as_array(&self) -> &EncapsulationKeyBytes<P> {
         &self.bytes
     }
 
@@ -264,9 +270,15 @@ impl<P: ParameterSet> Ciphertext<P> {
         Ok(Self { bytes: Array::from_fn(|i| bytes[i]) })
     }
 
-    /// Returns the ciphertext's bytes, an array of [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
+    /// Returns the ciphertext's [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &CiphertextBytes<P> {
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Returns the ciphertext's bytes as an array.
+    #[must_use]
+    pub fn as_array(&self) -> &CiphertextBytes<P> {
         &self.bytes
     }
 }

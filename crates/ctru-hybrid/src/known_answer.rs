@@ -27,7 +27,7 @@ fn answer<P: ParameterSet>() -> u128 {
     coins[COIN_BYTES / 2..].fill(3);
     let (ciphertext, sent) = public.encapsulate_deterministic(&coins);
     let received = key.decapsulate(&ciphertext);
-    let mut altered = *ciphertext.as_bytes();
+    let mut altered = *ciphertext.as_array();
     altered.as_mut()[0] ^= 1;
     let altered = Ciphertext::from_bytes(altered.as_ref()).expect("the length is right");
     let rejected = key.decapsulate(&altered);

@@ -26,14 +26,14 @@ type Seed = [u8; SEED_BYTES];
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
 /// A decoded encapsulation key: the polynomial `h` and `ID(pk)`.
-pub(crate) struct DecodedEncapsulationKey<R: Arithmetic> {
+pub struct DecodedEncapsulationKey<R: Arithmetic> {
     h: Poly<R>,
     id: Id,
 }
 
 /// A decoded decapsulation key: the secret polynomial `f`, the secret `z` of implicit rejection,
 /// and the decoded encapsulation key. Wiped when dropped.
-pub(crate) struct DecodedDecapsulationKey<R: Arithmetic> {
+pub struct DecodedDecapsulationKey<R: Arithmetic> {
     f: SmallPoly<R>,
     z: Secret<Seed>,
     encapsulation_key: DecodedEncapsulationKey<R>,
@@ -92,9 +92,28 @@ impl<R: Arithmetic> DecodedEncapsulationKey<R> {
     }
 }
 
+/// Returns how many decapsulation keys this thread has decoded. For tests, in builds with debug
+/// assertions only.
+#[doc(hidden)]
+#[cfg(all(feature = "std", debug_assertions))]
+pub fn decoded_keys() -> usize {
+    DECODED.get()
+}
+
+#[cfg(all(feature = "std", debug_assertions))]
+std::thread_local! {
+    static DECODED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+}
+
+fn count_decoding() {
+    #[cfg(all(feature = "std", debug_assertions))]
+    DECODED.set(DECODED.get() + 1);
+}
+
 impl<R: Arithmetic> DecodedDecapsulationKey<R> {
     /// Decodes a key that [`read`](Self::read) accepts.
     pub(crate) fn new<E: Encode>(key: &[u8]) -> Self {
+        count_decoding();
         let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
         let mut decoded = Self {
@@ -116,6 +135,7 @@ impl<R: Arithmetic> DecodedDecapsulationKey<R> {
     /// [`InvalidDecapsulationKey`] if key generation cannot make the secret polynomial, or if the
     /// encapsulation key is invalid.
     pub(crate) fn read<E: Encode>(key: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
+        count_decoding();
         let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
         let f = secret_poly::unpack::<R>(&parts.f)

@@ -53,7 +53,7 @@ pub struct Ciphertext<P: ParameterSet> {
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct SharedSecret {
-    bytes: [u8; SHARED_SECRET_BYTES],
+    pub(crate) bytes: [u8; SHARED_SECRET_BYTES],
 }
 
 /// Returns a copy of the bytes as an array.
@@ -78,7 +78,7 @@ fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
     array
 }
 
-fn random_seed<G: TryCryptoRng + ?Sized>(
+pub(crate) fn random_seed<G: TryCryptoRng + ?Sized>(
     rng: &mut G,
 ) -> Result<Zeroizing<[u8; SEED_BYTES]>, G::Error> {
     let mut seed = Zeroizing::new([0; SEED_BYTES]);
@@ -86,12 +86,53 @@ fn random_seed<G: TryCryptoRng + ?Sized>(
     Ok(seed)
 }
 
-fn infallible<T>(result: Result<T, core::convert::Infallible>) -> T {
+pub(crate) fn infallible<T>(result: Result<T, core::convert::Infallible>) -> T {
     match result {
         Ok(value) => value,
         Err(never) => match never {},
     }
 }
+
+/// Implements encapsulation with randomness for a key that has `encapsulate_deterministic`.
+macro_rules! encapsulate_with_randomness {
+    ($key:ident) => {
+        impl<P: ParameterSet> $key<P> {
+            /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from `rng`.
+            #[must_use]
+            pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
+                &self,
+                rng: &mut G,
+            ) -> (Ciphertext<P>, SharedSecret) {
+                infallible(self.try_encapsulate_with_rng(rng))
+            }
+
+            /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from a generator that
+            /// can fail.
+            ///
+            /// # Errors
+            /// The error of the generator.
+            pub fn try_encapsulate_with_rng<G: TryCryptoRng + ?Sized>(
+                &self,
+                rng: &mut G,
+            ) -> Result<(Ciphertext<P>, SharedSecret), G::Error> {
+                Ok(self.encapsulate_deterministic(&*random_seed(rng)?))
+            }
+
+            /// Encapsulates a fresh shared secret with the operating system's randomness.
+            ///
+            /// # Errors
+            /// [`getrandom::Error`] if the system provides no randomness.
+            #[cfg(feature = "getrandom")]
+            pub fn try_encapsulate(
+                &self,
+            ) -> Result<(Ciphertext<P>, SharedSecret), getrandom::Error> {
+                self.try_encapsulate_with_rng(&mut getrandom::SysRng)
+            }
+        }
+    };
+}
+pub(crate) use encapsulate_with_randomness;
+encapsulate_with_randomness!(EncapsulationKey);
 
 impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
@@ -105,9 +146,15 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         Ok(key)
     }
 
-    /// Returns the encoded key, an array of [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
+    /// Returns the encoded key, [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &EncapsulationKeyBytes<P> {
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Returns the encoded key as an array.
+    #[must_use]
+    pub fn as_array(&self) -> &EncapsulationKeyBytes<P> {
         &self.bytes
     }
 
@@ -120,35 +167,6 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         let mut key = Self { bytes: Array::zeroed() };
         P::write_encapsulation_placeholder(key.bytes.as_mut());
         key
-    }
-
-    /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from `rng`.
-    #[must_use]
-    pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
-        &self,
-        rng: &mut G,
-    ) -> (Ciphertext<P>, SharedSecret) {
-        infallible(self.try_encapsulate_with_rng(rng))
-    }
-
-    /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from a generator that can fail.
-    ///
-    /// # Errors
-    /// The error of the generator.
-    pub fn try_encapsulate_with_rng<G: TryCryptoRng + ?Sized>(
-        &self,
-        rng: &mut G,
-    ) -> Result<(Ciphertext<P>, SharedSecret), G::Error> {
-        Ok(self.encapsulate_deterministic(&*random_seed(rng)?))
-    }
-
-    /// Encapsulates a fresh shared secret with the operating system's randomness.
-    ///
-    /// # Errors
-    /// [`getrandom::Error`] if the system provides no randomness.
-    #[cfg(feature = "getrandom")]
-    pub fn try_encapsulate(&self) -> Result<(Ciphertext<P>, SharedSecret), getrandom::Error> {
-        self.try_encapsulate_with_rng(&mut getrandom::SysRng)
     }
 
     /// Encapsulates the shared secret that `seed` determines (paper, Algorithm 5).
@@ -216,10 +234,15 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         P::pairwise_test(self.bytes.as_ref(), seed)
     }
 
-    /// Returns the encoded key, an array of [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes. The
-    /// bytes are secret.
+    /// Returns the encoded key, [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes. They are secret.
     #[must_use]
-    pub fn as_bytes(&self) -> &DecapsulationKeyBytes<P> {
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Returns the encoded key as an array. The bytes are secret.
+    #[must_use]
+    pub fn as_array(&self) -> &DecapsulationKeyBytes<P> {
         &self.bytes
     }
 
@@ -310,10 +333,20 @@ impl<P: ParameterSet> Ciphertext<P> {
         Ok(Self { bytes: copied(bytes)? })
     }
 
-    /// Returns the ciphertext's bytes, an array of [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
+    /// Returns the ciphertext's [`ParameterSet::CIPHERTEXT_BYTES`] bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &CiphertextBytes<P> {
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Returns the ciphertext's bytes as an array.
+    #[must_use]
+    pub fn as_array(&self) -> &CiphertextBytes<P> {
         &self.bytes
+    }
+
+    pub(crate) fn as_mut_bytes(&mut self) -> &mut [u8] {
+        self.bytes.as_mut()
     }
 }
 

@@ -21,6 +21,7 @@ mod parameters;
 mod batch;
 #[cfg(feature = "std")]
 mod bytes;
+mod decoded;
 mod description;
 mod encoding;
 #[cfg(feature = "std")]
@@ -45,12 +46,16 @@ mod rows;
 mod threads;
 mod wipe;
 
+pub use decoded::{DecodedDecapsulationKey, DecodedEncapsulationKey};
 pub use description::Sizes;
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 #[cfg(feature = "std")]
 pub use error::InvalidRow;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
 pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+#[doc(hidden)]
+#[cfg(all(feature = "std", debug_assertions))]
+pub use kem::decoded_keys;
 pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use known_answer::{WrongAnswer, known_answer_test};

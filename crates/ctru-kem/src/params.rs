@@ -131,6 +131,31 @@ macro_rules! operations {
         fn decapsulate(key: &[u8], ciphertext: &[u8], secret: &mut SecretBytes) {
             DecodedPrivate::<Self>::new::<Self::Encoding>(key).decapsulate(one(ciphertext), secret)
         }
+        /// Decodes a well-formed encapsulation key.
+        fn decode_encapsulation_key(key: &[u8]) -> DecodedPublic<Self> {
+            DecodedPublic::<Self>::new::<Self::Encoding>(one(key))
+        }
+        /// Decodes a well-formed decapsulation key.
+        fn decode_decapsulation_key(key: &[u8]) -> DecodedPrivate<Self> {
+            DecodedPrivate::<Self>::new::<Self::Encoding>(key)
+        }
+        /// Encapsulates to a decoded key.
+        fn encapsulate_decoded(
+            key: &DecodedPublic<Self>,
+            seed: &Seed,
+            ciphertext: &mut [u8],
+            secret: &mut SecretBytes,
+        ) {
+            key.encapsulate(seed, one_mut(ciphertext), secret)
+        }
+        /// Decapsulates with a decoded key.
+        fn decapsulate_decoded(
+            key: &DecodedPrivate<Self>,
+            ciphertext: &[u8],
+            secret: &mut SecretBytes,
+        ) {
+            key.decapsulate(one(ciphertext), secret)
+        }
         /// Checks that bytes are a well-formed encapsulation key.
         fn check_encapsulation_key(key: &[u8]) -> Result<(), InvalidEncapsulationKey> {
             DecodedPublic::<Self>::read::<Self::Encoding>(one(key)).map(drop)

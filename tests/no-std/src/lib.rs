@@ -81,7 +81,7 @@ fn hybrid<P: ctru_hybrid::ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, revea
     let Some(coins) = seeds[1..].as_flattened().first_chunk() else { return 3 };
     let (sent, secret) = public.encapsulate_deterministic(coins);
     mark(reveal, sent.as_ref());
-    let mut altered = *sent.as_bytes();
+    let mut altered = *sent.as_array();
     altered.as_mut()[0] ^= 1;
     let [sent, altered] = [sent.as_ref(), altered.as_ref()]
         .map(|bytes| ctru_hybrid::Ciphertext::<P>::from_bytes(black_box(bytes)));

@@ -58,7 +58,7 @@ fn refused_keys<P: ParameterSet>() {
         let mut bytes = public.as_ref().to_vec();
         bytes[ctru..].fill(fill);
         let key = EncapsulationKey::<P>::from_bytes(&bytes).unwrap();
-        assert_eq!(key.as_bytes().as_ref(), bytes);
+        assert_eq!(key.as_bytes(), bytes);
     }
 }
 

@@ -65,7 +65,7 @@ impl<P: ParameterSet> Case<P> {
         let private = DecapsulationKey::<P>::generate_deterministic(seed, z.try_into().unwrap());
         let public = private.encapsulation_key();
         let (ciphertext, secret) = public.encapsulate_deterministic(SEED);
-        let mut tampered = *ciphertext.as_bytes();
+        let mut tampered = *ciphertext.as_array();
         tampered.as_mut()[0] ^= 1;
         let tampered = Ciphertext::from_bytes(tampered.as_ref()).unwrap();
         let rejected = private.decapsulate(&tampered);

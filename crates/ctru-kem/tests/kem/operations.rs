@@ -26,6 +26,7 @@ use zeroize::Zeroize;
 
 every_set!(
     round_trips,
+    decoded_keys_give_the_same_results,
     every_tampered_byte_is_rejected,
     rejection_depends_on_ciphertext_and_key,
     secrets_follow_the_specification,
@@ -77,6 +78,29 @@ fn proptest<S: Strategy>(
     // A trait object, so that a property is compiled once and not for each parameter set.
     let test: &dyn Fn(S::Value) -> Result<(), TestCaseError> = &test;
     TestRunner::new(config).run(&strategy, test).unwrap();
+}
+
+fn decoded_keys_give_the_same_results<P: ParameterSet>() {
+    let key = DecapsulationKey::<P>::try_generate().unwrap();
+    let public = key.encapsulation_key();
+    let (decoded_public, decoded) = (public.decode(), key.decode());
+    for seed in [[0; SEED_BYTES], [0xff; SEED_BYTES], [7; SEED_BYTES]] {
+        let (sent, secret) = public.encapsulate_deterministic(&seed);
+        assert_eq!(decoded_public.encapsulate_deterministic(&seed), (sent.clone(), secret.clone()));
+        assert_eq!(decoded.decapsulate(&sent), secret);
+        // In generic code, bytes are slices.
+        let mut altered = sent.as_bytes().to_vec();
+        altered[seed[0] as usize] ^= 1;
+        assert!(sent.as_bytes() != altered);
+        let altered = ciphertext(&altered);
+        assert_eq!(decoded.decapsulate(&altered), key.decapsulate(&altered));
+    }
+    let (sent, secret) = decoded_public.try_encapsulate().unwrap();
+    assert_eq!(key.decapsulate(&sent), secret);
+    let shown = format!("{decoded:?}, {decoded_public:?}");
+    let expected = "DecodedDecapsulationKey<N>(..), DecodedEncapsulationKey<N>(..)";
+    assert_eq!(shown, expected.replace('N', P::NAME));
+    assert_eq!(key.as_array().as_ref(), key.as_bytes());
 }
 
 fn round_trips<P: ParameterSet>() {

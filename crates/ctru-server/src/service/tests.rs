@@ -12,6 +12,7 @@ use crate::identity::{Identity, Peer, Share};
 use crate::job::Claim;
 use crate::loaded::{Loaded, Side};
 use crate::metrics::Metrics;
+use crate::proto::decapsulate_request;
 use crate::proto::encapsulate_request::Key;
 use crate::room::{Held, Memory};
 use crate::sealing::Sealer;
@@ -109,6 +110,32 @@ fn few_operations_are_computed_at_once() {
     assert_eq!(submit(Duration::ZERO, most as u32), Ok(32 * most));
     let nothing_yet = Err(oneshot::error::TryRecvError::Empty);
     assert_eq!(submit(Duration::from_secs(3600), most as u32), nothing_yet);
+}
+
+/// A key for each decapsulation is decoded once, by the engine. This thread computes.
+#[tokio::test]
+async fn keys_are_decoded_once() {
+    const COUNT: usize = CallSizes::CPU.at_once;
+    let Service(state) =
+        start(ServiceOptions { allow_plain_keys: true, ..ServiceOptions::default() });
+    let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
+    let (ciphertext, secret) = key.encapsulation_key().try_encapsulate().unwrap();
+    let scheme = Some(scheme().into());
+    let plain = Bytes::from(key.as_bytes().repeat(COUNT));
+    let seal = SealKeysRequest { scheme, private_keys: plain.clone() };
+    let sealed = state.seal(&caller(1 << 30), seal).await.unwrap().private_keys;
+    assert_ne!(sealed.len(), plain.len());
+    for keys in [plain, sealed] {
+        let key = Some(decapsulate_request::Key::PrivateKeys(keys));
+        let ciphertexts = ciphertext.as_bytes().repeat(COUNT).into();
+        let request = DecapsulateRequest { scheme, key, ciphertexts };
+        let caller = caller(1 << 30);
+        let prepared = state.decapsulate(&caller, request).unwrap();
+        let before = ctru_kem::decoded_keys();
+        let answer = state.compute(&caller, prepared).await.unwrap();
+        assert_eq!(ctru_kem::decoded_keys() - before, COUNT);
+        assert_eq!(answer.shared_secrets, secret.as_bytes().repeat(COUNT));
+    }
 }
 
 /// Some numbers of plain keys have as many bytes as other numbers of sealed keys.
