@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptx_check::tools::{self, ARCHITECTURES, Tool};
+use rayon::prelude::*;
+
 use crate::compiler::{self, Compiler};
-use crate::flow::declared;
 use crate::kernels::{How, Kernels};
 use crate::manifest::{Manifest, RECIPE};
 use crate::own_kernels::OwnKernels;
-use crate::tools::{self, ARCHITECTURES, Tool};
-use crate::{Error, IoContext, Result, parallel, ptx, workspace};
+use crate::{Error, IoContext, Result, declared, ptx, workspace};
 
 /// Builds the kernels and writes crates/ctru-gpu-kernels/ptx and tests/machine/ptx
 ///
@@ -133,9 +134,7 @@ fn check_other(name: &str, rebuilt: &str, compiler: &Compiler) -> Result<()> {
     let saved = save(&format!("other.{name}"), rebuilt)?;
     match Tool::PTXAS.find() {
         Ok(ptxas) => {
-            let assembled =
-                parallel::map(ARCHITECTURES, |arch| tools::assemble(&ptxas, &saved, arch));
-            assembled.into_iter().collect::<Result<()>>()?;
+            ARCHITECTURES.par_iter().try_for_each(|arch| tools::assemble(&ptxas, &saved, arch))?;
             println!("the PTX of {} assembles for {}", compiler.version, ARCHITECTURES.join(", "));
         }
         Err(error) => {
@@ -154,7 +153,9 @@ fn build(kernels: &impl Kernels, compiler: &Compiler, arch: &str, how: How) -> R
     compare(&text, arch)?;
     let Err(error) = inspect(&text, kernels.are_secret()) else { return Ok(text) };
     // A second build carries line numbers, so that the messages can name the lines of Rust.
-    inspect(&kernels.compile(compiler, arch, How { lines: true, ..how })?, kernels.are_secret())?;
+    let named = kernels.compile(compiler, arch, How { lines: true, ..how })?;
+    let root = format!("{}/", workspace::root().display());
+    inspect(&named.replace(&root, ""), kernels.are_secret())?;
     Err(error)
 }
 

@@ -7,6 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ptx_check::tools;
+
 use crate::{Error, Result, isolated, process};
 
 /// The compiler of Debian's package `rustc-web`.
@@ -87,7 +89,7 @@ fn choose(
 fn inspect(rustc: &Path) -> Result<Compiler> {
     let unusable = |reason: String| Error::UnusableCompiler { rustc: rustc.to_owned(), reason };
     let run = |arguments: &[&str]| {
-        process::text(isolated::program(Command::new(rustc)).args(arguments))
+        tools::text(isolated::program(Command::new(rustc)).args(arguments))
             .map_err(|error| unusable(error.to_string()))
     };
     let version = run(&["-vV"])?;
@@ -104,7 +106,7 @@ fn inspect(rustc: &Path) -> Result<Compiler> {
 /// Returns the compilers of rustup's nightly toolchains, or none if there is no rustup.
 fn rustup_nightlies() -> Vec<PathBuf> {
     let rustup = |arguments: &[&str]| {
-        process::text(isolated::program(Command::new("rustup")).args(arguments)).unwrap_or_default()
+        tools::text(isolated::program(Command::new("rustup")).args(arguments)).unwrap_or_default()
     };
     let list = rustup(&["toolchain", "list"]);
     let names = list.lines().filter_map(|line| line.split_whitespace().next());
@@ -123,7 +125,7 @@ impl Compiler {
     pub fn cargo(&self) -> Command {
         let release = self.version.rustc.split(' ').next().unwrap_or_default();
         let own = self.rustc.with_file_name("cargo");
-        let is_own = process::text(Command::new(&own).arg("-V"))
+        let is_own = tools::text(Command::new(&own).arg("-V"))
             .is_ok_and(|version| version.split(' ').nth(1) == Some(release));
         let mut cargo =
             isolated::program(if is_own { Command::new(own) } else { process::cargo() });

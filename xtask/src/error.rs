@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
+use ptx_check::tools;
 
 /// The result of a job.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -28,24 +28,9 @@ pub enum Error {
         /// The entry point.
         kernel: String,
     },
-    /// A program could not be started.
-    #[error("cannot start {program}")]
-    Start {
-        /// The program.
-        program: String,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A program failed.
-    #[error("{command}: {status}\n{output}")]
-    Failed {
-        /// The command line.
-        command: String,
-        /// Its exit status.
-        status: ExitStatus,
-        /// Its output and its error messages.
-        output: String,
-    },
+    /// Another program did no work.
+    #[error(transparent)]
+    Program(#[from] tools::Error),
     /// A check of the arithmetic failed.
     #[error("a check of the arithmetic failed ({status})")]
     Exhaust {
@@ -159,17 +144,6 @@ pub enum Error {
     OutOfDate {
         /// One line for each difference.
         differences: Vec<String>,
-    },
-    /// A program of the CUDA toolkit is missing.
-    #[error(
-        "{program} is missing: set {variable}, put it on the PATH, or install it with\n  \
-         pip install nvidia-cuda-nvcc=={PTXAS_VERSION} nvidia-cuda-nvdisasm=={NVDISASM_VERSION}"
-    )]
-    NoTool {
-        /// The program.
-        program: &'static str,
-        /// The environment variable that can name it.
-        variable: &'static str,
     },
     /// The output of another program lacks a name that this program looks for.
     #[error("the output of {program} says nothing about {what}")]

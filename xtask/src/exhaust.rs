@@ -1,5 +1,7 @@
 //! `cargo xtask exhaust`: runs the checks of `crates/ctru-math/tests/exhaust` on all inputs.
 
+use ptx_check::tools;
+
 use crate::{Error, Result, process, workspace};
 
 /// Checks single steps of the arithmetic on all their inputs
@@ -19,14 +21,14 @@ pub struct Options {
 /// Runs the job.
 ///
 /// # Errors
-/// [`Error::Start`] if cargo cannot be run, [`Error::Exhaust`] if a check fails.
+/// [`Error::Program`] if cargo cannot be run, [`Error::Exhaust`] if a check fails.
 pub fn run(options: &Options) -> Result<()> {
     let mut command = process::cargo();
     command.current_dir(workspace::root());
     command.args(["test", "--release", "--package", "ctru-math", "--test", "exhaust", "--"]);
     command.args(["--ignored", "--nocapture", "--test-threads", &options.threads.to_string()]);
     command.args(&options.only);
-    let status = command.status().map_err(|source| Error::Start {
+    let status = command.status().map_err(|source| tools::Error::Start {
         program: command.get_program().to_string_lossy().into(),
         source,
     })?;

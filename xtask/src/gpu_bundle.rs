@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptx_check::tools;
 use serde::Deserialize;
 
 use crate::{Error, IoContext, Result, process, workspace};
@@ -103,7 +104,7 @@ fn build(arguments: &[&str]) -> Result<Vec<Executable>> {
         command.env(format!("CARGO_PROFILE_{profile}_STRIP"), "symbols");
         command.env(format!("CARGO_PROFILE_{profile}_DEBUG"), "0");
     }
-    executables(&process::text(&mut command)?)
+    executables(&tools::text(&mut command)?)
 }
 
 fn executables(report: &str) -> Result<Vec<Executable>> {

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptx_check::tools;
+
 use crate::compiler::Compiler;
 use crate::manifest::{self, Manifest, Origin, Recipe};
-use crate::{Error, IoContext, Result, families, isolated, process, workspace, wrapper};
+use crate::{Error, IoContext, Result, families, isolated, workspace, wrapper};
 
 /// Kernels that are compiled to one text of PTX.
 pub(crate) trait Kernels {
@@ -176,15 +178,15 @@ impl Package<'_> {
         }
         cargo.args(how.locked.then_some("--locked"));
         cargo.arg("--").arg(format!("-Ctarget-cpu={arch}")).args(arguments);
-        let output = process::output(&mut cargo).map_err(|error| match error {
-            Error::Failed { output, .. }
+        let output = tools::output(&mut cargo).map_err(|error| match error {
+            tools::Error::Failed { output, .. }
                 if ["std", "alloc"]
                     .iter()
                     .any(|name| output.contains(&format!("can't find crate for `{name}`"))) =>
             {
                 Error::NeedsSystem { package: self.name.into(), output }
             }
-            error => error,
+            error => error.into(),
         })?;
         let warnings = String::from_utf8_lossy(&output.stderr);
         if warnings.contains("warning:") {

@@ -2,18 +2,16 @@
 
 pub mod build_ptx;
 pub mod compiler;
+pub mod declared;
 mod error;
 pub mod exhaust;
 pub mod families;
-pub mod flow;
 pub mod gpu_bundle;
 mod isolated;
 mod kernels;
 pub mod lanes;
 pub mod manifest;
 mod own_kernels;
-mod parallel;
-pub mod plant;
 mod process;
 pub mod ptx;
 pub mod ptx_flow;
@@ -21,8 +19,6 @@ pub mod ptx_report;
 pub mod sass;
 pub mod sources;
 pub mod structure;
-pub mod tools;
-mod versions;
 pub mod workspace;
 pub mod wrapper;
 

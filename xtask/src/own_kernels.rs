@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use ptx_check::tools;
 use serde::Deserialize;
 
 use crate::compiler::Compiler;
@@ -82,7 +83,7 @@ impl OwnKernels {
         cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]);
         cargo.arg(&manifest_path);
         let what = format!("the output of cargo metadata for {}", path.display());
-        let metadata: Metadata = serde_json::from_str(&process::text(&mut cargo)?)
+        let metadata: Metadata = serde_json::from_str(&tools::text(&mut cargo)?)
             .map_err(|source| Error::Json { what, source })?;
         let is_library = |target: &Target| {
             let kinds = ["lib", "rlib", "cdylib"];

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::workspace;
+use ptx_check::places::Places;
 
 /// Returns whether a kernel measures divisions by a modulus that is known only at run time.
 ///
@@ -199,50 +199,6 @@ fn forbidden(statement: &str) -> Option<&'static str> {
         "ld" | "st" if modifiers.contains(&"local") => Some("local memory"),
         "local" => Some("local memory"),
         _ => None,
-    }
-}
-
-/// Tracks the line of Rust that a line of PTX comes from, as far as the compiler states it.
-pub(crate) struct Places<'a> {
-    /// The source files by number. The text declares them at its end.
-    files: HashMap<&'a str, &'a str>,
-    function: &'a str,
-    source: Option<String>,
-}
-
-impl<'a> Places<'a> {
-    pub(crate) fn new(ptx: &'a str) -> Self {
-        let root = format!("{}/", workspace::root().display());
-        let file = |line: &'a str| {
-            let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
-            let name = name.trim_matches('"');
-            Some((number, name.split_once(&root).map_or(name, |(_, below)| below)))
-        };
-        Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
-    }
-
-    /// Reads a line of PTX.
-    pub(crate) fn read(&mut self, code: &'a str) {
-        if let Some(place) = code.strip_prefix(".loc") {
-            let mut numbers = place.split_whitespace();
-            let file = numbers.next().and_then(|number| self.files.get(number));
-            if let (Some(file), Some(line)) = (file, numbers.next())
-                && !file.contains("/rust/library/")
-            {
-                self.source = Some(format!("{file}:{line}"));
-            }
-        }
-        if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name))
-        {
-            self.function = name;
-            self.source = None;
-        }
-    }
-
-    /// Returns the last line of Rust that was read in the current function, without lines of the
-    /// standard library.
-    pub(crate) fn source(&self) -> Option<&str> {
-        self.source.as_deref()
     }
 }
 

@@ -1,11 +1,13 @@
 //! Checks that no compiled kernel leaks a secret through its branches, addresses or divisions.
 
+use std::convert::Infallible;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::flow::{self, declared};
-use crate::plant::{self, Plan};
-use crate::{IoContext, Result, families, ptx};
+use ptx_check::flow;
+use ptx_check::plant::{self, Plan};
+
+use crate::{IoContext, Result, declared, families, ptx};
 
 /// Follows secrets through the kernels' PTX, and fails if the time or an address depends on one
 ///
@@ -33,8 +35,10 @@ pub struct Options {
 /// [`Error::Leaks`](crate::Error::Leaks) with all findings, or the reason why a text could not be
 /// read.
 pub fn run(options: &Options) -> Result<()> {
-    let committed = || Ok(vec![families::saved()?]);
-    let files = if options.files.is_empty() { committed()? } else { options.files.clone() };
+    let files = match &options.files[..] {
+        [] => vec![families::saved()?],
+        files => files.to_vec(),
+    };
     files.iter().try_for_each(|path| {
         let text = fs::read_to_string(path).at("read", path)?;
         println!("{}: {}", path.display(), declared::check_ptx(&text, &options.kernel)?);
@@ -47,10 +51,12 @@ pub fn run(options: &Options) -> Result<()> {
 /// counts.
 fn find_planted(text: &str, kernel: &str, seed: u64) -> Result<()> {
     let decode = |text: &str| {
-        Ok(match flow::ptx::decode(text) {
+        Ok::<_, Infallible>(match flow::ptx::decode(text) {
             Ok(programs) => programs.into_iter().map(Ok).collect(),
             Err(refused) => vec![Err(refused)],
         })
     };
-    plant::search(text, Plan { kernel: &[kernel], seed, most: 1 }, 1, decode)?.verdict(seed)
+    let takes = |name: &str| name.contains(kernel) && declared::is_strict(name);
+    let Ok(planted) = plant::search(text, Plan { takes: &takes, seed, most: 1 }, 1, decode);
+    declared::judge(planted, seed)
 }

@@ -6,14 +6,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use ptx_check::plant::{self, Plan};
+use ptx_check::sass::{decode, entries, programs};
+use ptx_check::tools::{
+    self, ARCHITECTURES, MachineCode, NVDISASM_VERSION, PTXAS_VERSION, Tool, machine_code,
+};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::flow::{declared, sass};
-use crate::plant::{self, Plan};
 use crate::sass::{Resources, instructions, resources};
-use crate::tools::{ARCHITECTURES, MachineCode, Tool, machine_code};
-use crate::versions::{NVDISASM_VERSION, PTXAS_VERSION};
-use crate::{Error, IoContext, Result, families, parallel, process, ptx, workspace};
+use crate::{Error, IoContext, Result, declared, families, process, ptx, workspace};
 
 /// The architecture for which kernels with planted leaks are assembled.
 const PLANTED: &str = "sm_90";
@@ -108,7 +110,7 @@ pub fn run(options: &Options) -> Result<()> {
     let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
 
     for (tool, version) in [(&ptxas, PTXAS_VERSION), (&nvdisasm, NVDISASM_VERSION)] {
-        let said = process::text(Command::new(tool).arg("--version"))?;
+        let said = tools::text(Command::new(tool).arg("--version"))?;
         let is_known = said.contains(&format!("V{version}"));
         let remark =
             if is_known { "" } else { ", but the checks were developed with another version" };
@@ -118,10 +120,10 @@ pub fn run(options: &Options) -> Result<()> {
             said.lines().find(|line| line.contains(", V")).unwrap_or(&said)
         );
     }
-    let entries = sass::entries(&text);
-    let looks = parallel::map(&options.arch, |arch| -> Result<(Vec<Line>, Result<String>)> {
+    let entries = entries(&text);
+    let look = |arch: &String| -> Result<(Vec<Line>, Result<String>)> {
         let MachineCode { said, listing, .. } =
-            machine_code(&ptxas, &nvdisasm, &path, arch, false)?;
+            machine_code(&ptxas, &nvdisasm, &text, arch, false)?;
         let (resources, mut instructions) = (resources(&said), instructions(&listing));
         let mut lines = Vec::new();
         for kernel in
@@ -136,9 +138,9 @@ pub fn run(options: &Options) -> Result<()> {
                 instructions: instructions.remove(kernel).ok_or_else(|| missing("nvdisasm"))?,
             });
         }
-        let programs = sass::decode(&listing, &entries, arch);
-        Ok((lines, declared::check(programs).verdict()))
-    });
+        Ok((lines, declared::check(decode(&listing, &entries, arch)).verdict()))
+    };
+    let looks: Vec<_> = options.arch.par_iter().map(look).collect();
     let mut lines = Vec::new();
     for (arch, look) in options.arch.iter().zip(looks) {
         let (of_arch, verdict) = look?;
@@ -163,9 +165,12 @@ pub fn run(options: &Options) -> Result<()> {
     let Some(seed) = options.plant else { return Ok(()) };
     // More copies of kernels in one text would make its listing too large.
     const COPIES: usize = 100;
-    let decode = |text: &str| sass::programs(&ptxas, &nvdisasm, text, PLANTED);
-    let kernel = &[options.kernel.as_str(), options.plant_in.as_str()];
-    plant::search(&text, Plan { kernel, seed, most: 1 }, COPIES, decode)?.verdict(seed)
+    let decode = |text: &str| programs(&ptxas, &nvdisasm, text, PLANTED);
+    let parts = [&options.kernel, &options.plant_in];
+    let takes =
+        |name: &str| parts.iter().all(|part| name.contains(*part)) && declared::is_strict(name);
+    let plan = Plan { takes: &takes, seed, most: 1 };
+    declared::judge(plant::search(&text, plan, COPIES, decode)?, seed)
 }
 
 /// Returns the shapes of all kernels' blocks. A separate program prints them, so that this one can
@@ -174,7 +179,7 @@ fn blocks() -> Result<BTreeMap<String, Block>> {
     let mut example = process::cargo();
     example.current_dir(workspace::root());
     example.args(["run", "--quiet", "--package", "ctru-gpu-kernels", "--example", "kernels"]);
-    serde_json::from_str(&process::text(&mut example)?)
+    serde_json::from_str(&tools::text(&mut example)?)
         .map_err(|source| Error::Json { what: "what the example kernels prints".into(), source })
 }
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
+use xtask::declared::public_arrays;
 use xtask::families;
-use xtask::flow::declared::public_arrays;
 use xtask::manifest::{self, Manifest, RECIPE, Recipe};
 use xtask::ptx::{divides, entries, faults, is_check};
 use xtask::workspace;

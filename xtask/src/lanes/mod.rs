@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Error, Result, process};
+use ptx_check::tools;
+
+use crate::{Error, Result};
 use flow::{Flow, Step, Use};
 
 /// Looks for vector lanes that decide branches or addresses in the machine code of AVX-512 and NEON
@@ -55,13 +57,13 @@ const KNOWN: &[Known] = &[
 /// Runs the job.
 ///
 /// # Errors
-/// [`Error::Start`] or [`Error::Failed`] if the disassembler does not read the library,
+/// [`Error::Program`] if the disassembler does not read the library,
 /// [`Error::Lanes`] if lanes decide branches or addresses, or if the search finds nothing in
 /// the function that has such a branch.
 pub fn run(options: &Options) -> Result<()> {
     let mut objdump = Command::new(&options.objdump);
     objdump.args(["-d", "-C", "--no-show-raw-insn"]).arg(&options.library);
-    let text = process::text(&mut objdump)?;
+    let text = tools::text(&mut objdump)?;
     let (functions, mut found) = search(&text);
     let controls = found.remove(&(CONTROL, Use::Branch)).unwrap_or_default();
     found.remove(&(CONTROL, Use::Address));

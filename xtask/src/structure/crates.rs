@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use ptx_check::tools;
 use serde::Deserialize;
 
 use crate::{Error, Result, process};
 
 /// The crates from the lowest to the highest.
 const ORDER: &[&str] = &[
+    "ptx-check",
     "ctru-fork",
     "ctru-math",
     "ctru-simt",
@@ -91,7 +93,7 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
     }
     let mut cargo = process::cargo();
     cargo.current_dir(root).args(["metadata", "--no-deps", "--format-version=1"]);
-    let metadata: Metadata = serde_json::from_str(&process::text(&mut cargo)?)
+    let metadata: Metadata = serde_json::from_str(&tools::text(&mut cargo)?)
         .map_err(|source| Error::Json { what: "the output of cargo metadata".into(), source })?;
     Ok(metadata.packages)
 }

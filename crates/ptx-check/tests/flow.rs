@@ -1,8 +1,8 @@
 //! Tests the findings of the analysis of PTX: a few lines for each class, with and without a leak.
 
-use xtask::flow::analysis::{Report, analyse};
-use xtask::flow::program::{Class, Objects};
-use xtask::flow::ptx::decode;
+use ptx_check::flow::analysis::{Report, analyse};
+use ptx_check::flow::program::{Class, Objects};
+use ptx_check::flow::ptx::decode;
 
 /// Returns a kernel with `body` that takes two arrays and a number.
 ///

@@ -2,12 +2,24 @@
 //! and writes, and the instructions that can follow it.
 //!
 //! Decoders produce this form from PTX ([`ptx`](super::ptx)) or from machine code
-//! ([`sass`](super::sass)). A decoder must refuse an instruction that it does not know, because the
+//! ([`sass`](crate::sass)). A decoder must refuse an instruction that it does not know, because the
 //! analysis trusts the decoder.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::BitOr;
+
+/// The error of a text that the decoder does not understand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kernel}: {place}: not understood: {text}")]
+pub struct NotUnderstood {
+    /// The kernel, or an empty string outside of kernels.
+    pub kernel: String,
+    /// The line of PTX, or the address in machine code.
+    pub place: String,
+    /// The text that is not understood.
+    pub text: String,
+}
 
 /// The number of a register in its [`Program`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

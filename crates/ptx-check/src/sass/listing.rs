@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::operand::{File, Name};
-use crate::flow::ptx::NotUnderstood;
+use crate::flow::program::NotUnderstood;
 
 /// A kernel in the listing.
 #[derive(Debug, Default)]

@@ -6,12 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::flow::analysis::{Finding, analyse};
-use crate::flow::declared::public_arrays;
-use crate::flow::program::{Class, Objects, Program};
-use crate::flow::ptx::NotUnderstood;
-use crate::ptx::divides;
-use crate::{Error, Result, parallel};
+use crate::flow::program::{Class, NotUnderstood, Objects, Program};
 use kernel::Kernel;
+use rayon::prelude::*;
 
 /// A way to leak a secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,10 +91,11 @@ struct Leak {
 }
 
 /// The choice of the leaks to plant.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone)]
+#[allow(missing_debug_implementations, reason = "functions have none")]
 pub struct Plan<'a> {
-    /// Leaks are planted only in kernels whose names contain all these texts.
-    pub kernel: &'a [&'a str],
+    /// Tells by its name whether leaks are planted in a kernel. All its arrays must be secret.
+    pub takes: &'a dyn Fn(&str) -> bool,
     /// The seed of the random choice of places.
     pub seed: u64,
     /// The largest number of leaks per kind and kernel.
@@ -139,13 +137,7 @@ impl<'a> Garden<'a> {
         for &start in &starts {
             let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
             let text = Kernel::read(&lines[start..=end], &tables);
-            // Kernels with exceptions are left out: there, not every array is secret, or the kernel
-            // divides secrets anyway.
-            let is_strict = !divides(text.name) && public_arrays(text.name).is_empty();
-            if !plan.kernel.iter().all(|part| text.name.contains(part))
-                || text.arrays.is_empty()
-                || !is_strict
-            {
+            if !(plan.takes)(text.name) || text.arrays.is_empty() {
                 continue;
             }
             for &kind in Kind::ALL {
@@ -261,25 +253,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl Outcome {
-    /// Prints the counts.
-    ///
-    /// # Errors
-    /// [`Error::Missed`] if a leak was missed, or if no leak was planted.
-    pub fn verdict(self, seed: u64) -> Result<()> {
-        println!("leaks planted with seed {seed}:\n{self}");
-        let mut missed = self.missed;
-        if self.counts.is_empty() {
-            missed.push("no kernel has a place for a leak".to_owned());
-        }
-        if missed.is_empty() { Ok(()) } else { Err(Error::Missed { missed }) }
-    }
-}
-
-/// A function that decodes all kernels of a text. For each kernel, it returns the program or the
-/// reason why it was refused.
-pub trait Decode: Fn(&str) -> Result<Vec<Result<Program, NotUnderstood>>> + Sync {}
-impl<F: Fn(&str) -> Result<Vec<Result<Program, NotUnderstood>>> + Sync> Decode for F {}
+/// What a decoder says about each kernel of a text: the program, or why it was refused.
+pub type Decoded = Vec<Result<Program, NotUnderstood>>;
 
 /// The findings in a copy, or the reason why it was refused.
 type Findings = Result<Vec<Finding>, String>;
@@ -294,7 +269,12 @@ type Findings = Result<Vec<Finding>, String>;
 ///
 /// # Errors
 /// If `decode` fails.
-pub fn search(ptx: &str, plan: Plan<'_>, copies: usize, decode: impl Decode) -> Result<Outcome> {
+pub fn search<E: Send>(
+    ptx: &str,
+    plan: Plan<'_>,
+    copies: usize,
+    decode: impl Fn(&str) -> Result<Decoded, E> + Sync,
+) -> Result<Outcome, E> {
     let lines: Vec<&str> = ptx.lines().collect();
     let garden = Garden::new(&lines, plan);
     let mut outcome = Outcome::default();
@@ -332,14 +312,13 @@ pub fn search(ptx: &str, plan: Plan<'_>, copies: usize, decode: impl Decode) -> 
 }
 
 /// Analyses copies of kernels. Returns each copy with its findings.
-fn findings(
+fn findings<E: Send>(
     garden: &Garden<'_>,
     all: Vec<Copy>,
     copies: usize,
-    decode: &impl Decode,
-) -> Result<Vec<(Copy, Findings)>> {
-    let modules: Vec<&[Copy]> = all.chunks(copies).collect();
-    let reports = parallel::map(&modules, |copies| {
+    decode: &(impl Fn(&str) -> Result<Decoded, E> + Sync),
+) -> Result<Vec<(Copy, Findings)>, E> {
+    let reports = all.par_chunks(copies).map(|copies| {
         let mut reports: BTreeMap<String, Findings> = BTreeMap::new();
         for program in decode(&garden.module(copies))? {
             match program {
@@ -354,10 +333,8 @@ fn findings(
         }
         Ok(reports)
     });
-    let mut known = BTreeMap::new();
-    for reports in reports {
-        known.extend(reports?);
-    }
+    let reports: Vec<BTreeMap<String, Findings>> = reports.collect::<Result<_, E>>()?;
+    let mut known: BTreeMap<String, Findings> = reports.into_iter().flatten().collect();
     let nothing = || Err("the decoder returned no such kernel".to_owned());
     let find = |copy: Copy| {
         let findings = known.remove(&copy.name).unwrap_or_else(nothing);
@@ -454,7 +431,7 @@ $L_1:
         })
     }
 
-    const PLAN: Plan<'_> = Plan { kernel: &["a_653"], seed: 1, most: 2 };
+    const PLAN: Plan<'_> = Plan { takes: &|name| name == "a_653", seed: 1, most: 2 };
 
     #[test]
     fn plants_leaks_of_all_kinds() {
@@ -476,7 +453,7 @@ $L_1:
         });
         assert_eq!(texts(PLAN), texts(PLAN));
         assert_ne!(texts(PLAN), texts(Plan { seed: 2, ..PLAN }));
-        assert!(texts(Plan { kernel: &["b_653"], ..PLAN }).is_empty());
+        assert!(texts(Plan { takes: &|name| name == "b_653", ..PLAN }).is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::opcodes::{self, Kind, SPECIAL, kind};
 use super::operand::{File, Name, Operand, Sign, Text};
 use super::{Constants, bits, predicates};
 use crate::flow::program::{
-    Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space,
+    Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space, Spread,
 };
 
 /// The decoder of one kernel.
@@ -282,7 +282,7 @@ impl<'a> Decoder<'a> {
         Ok(instruction)
     }
 
-    fn spread(&mut self, text: &Text<'_>, named: &Named) -> Option<crate::flow::program::Spread> {
+    fn spread(&mut self, text: &Text<'_>, named: &Named) -> Option<Spread> {
         let results = opcodes::results(kind(text).ok()?, &text.operands);
         let [result] = named.results[..] else { return None };
         if result.is_predicate() {

@@ -3,12 +3,15 @@
 //! The KEM's kernels have no exceptions: the content of all their arrays is secret, and they may
 //! leak nothing.
 
-use super::analysis::{Finding, Report, analyse};
-use super::program::{Class, Objects, Program};
-use super::ptx::{NotUnderstood, decode};
+use std::time::Instant;
+
+use ptx_check::flow::analysis::{Finding, Report, analyse, paragraphs};
+use ptx_check::flow::program::{Class, NotUnderstood, Objects, Program};
+use ptx_check::flow::ptx::decode;
+use ptx_check::plant;
+
 use crate::ptx::{divides, is_check, without_checks};
 use crate::{Error, Result};
-use std::time::Instant;
 
 /// Returns the arrays of a kernel whose content is public.
 #[must_use]
@@ -90,7 +93,7 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
             divides(&program.name) && matches!(finding.class, Class::Division | Class::Branch)
         };
         let (declared, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_declared);
-        outcome.faults.extend(grouped(others));
+        outcome.faults.extend(paragraphs(others));
         match divides(&program.name) {
             true if declared.iter().any(|finding| finding.class == Class::Division) => {
                 outcome.dividing += 1;
@@ -115,23 +118,22 @@ pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
     Ok(format!("{verdict} ({:.1} s)", start.elapsed().as_secs_f64()))
 }
 
-/// Returns findings as paragraphs. Findings of one class at one line of the source share a
-/// paragraph, which describes the first of them.
-fn grouped(findings: Vec<Finding>) -> impl Iterator<Item = String> {
-    let mut groups: Vec<(Finding, usize)> = Vec::new();
-    for finding in findings {
-        let alike = |(known, _): &&mut (Finding, usize)| {
-            (known.class, &known.source) == (finding.class, &finding.source)
-        };
-        match groups.iter_mut().find(alike) {
-            Some((_, more)) => *more += 1,
-            None => groups.push((finding, 0)),
-        }
+/// Returns whether leaks are planted in a kernel: not if it has exceptions, because then not every
+/// array is secret, or the kernel divides secrets anyway.
+#[must_use]
+pub fn is_strict(kernel: &str) -> bool {
+    !divides(kernel) && public_arrays(kernel).is_empty()
+}
+
+/// Prints how many planted leaks were found.
+///
+/// # Errors
+/// [`Error::Missed`] if a leak was missed, or if no leak was planted.
+pub fn judge(planted: plant::Outcome, seed: u64) -> Result<()> {
+    println!("leaks planted with seed {seed}:\n{planted}");
+    let mut missed = planted.missed;
+    if planted.counts.is_empty() {
+        missed.push("no kernel has a place for a leak".to_owned());
     }
-    groups.into_iter().map(|(finding, more)| match more {
-        0 => finding.to_string(),
-        more => {
-            format!("{finding}\n      and {more} more of this class at this line of the kernel")
-        }
-    })
+    if missed.is_empty() { Ok(()) } else { Err(Error::Missed { missed }) }
 }

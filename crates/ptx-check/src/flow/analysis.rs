@@ -483,6 +483,27 @@ impl<'a> Analysis<'a> {
     }
 }
 
+/// Returns findings as paragraphs. Findings of one class at one line of the source share a
+/// paragraph, which describes the first of them.
+pub fn paragraphs(findings: Vec<Finding>) -> impl Iterator<Item = String> {
+    let mut groups: Vec<(Finding, usize)> = Vec::new();
+    for finding in findings {
+        let alike = |(known, _): &&mut (Finding, usize)| {
+            (known.class, &known.source) == (finding.class, &finding.source)
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, more)) => *more += 1,
+            None => groups.push((finding, 0)),
+        }
+    }
+    groups.into_iter().map(|(finding, more)| match more {
+        0 => finding.to_string(),
+        more => {
+            format!("{finding}\n      and {more} more of this class at this line of the kernel")
+        }
+    })
+}
+
 /// Returns the separate values of registers under conditions on the predicates that an instruction
 /// defines. They follow from [`Instruction::implies`].
 fn implications(

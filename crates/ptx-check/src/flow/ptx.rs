@@ -1,5 +1,5 @@
 //! The decoder of PTX. It reads kernels as LLVM writes them, before or after
-//! [`normalise`](crate::ptx::normalise).
+//! `cargo xtask build-ptx`.
 //!
 //! `Decoder::instruction` knows the meaning of each instruction and refuses all others. The decoder
 //! assumes that the time of these instructions does not depend on their operands: moves,
@@ -9,21 +9,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::program::{
-    Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space,
+    Access, Class, Demand, Effect, Instruction, Literal, NotUnderstood, Objects, Program, Register,
+    Space,
 };
-use crate::ptx::Places;
-
-/// The error of a text that the decoder does not understand.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kernel}: {place}: not understood: {text}")]
-pub struct NotUnderstood {
-    /// The kernel, or an empty string outside of kernels.
-    pub kernel: String,
-    /// The line of PTX, or the address in machine code.
-    pub place: String,
-    /// The text that is not understood.
-    pub text: String,
-}
+use crate::places::Places;
 
 /// Opcodes that compute their first operand from the others. Their time does not depend on the
 /// operands.

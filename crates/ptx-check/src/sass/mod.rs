@@ -55,10 +55,8 @@ use std::path::Path;
 
 use self::decode::Decoder;
 use self::listing::{Function, functions};
-use super::program::{Effect, Objects, Program};
-use super::ptx::NotUnderstood;
-use crate::IoContext;
-use crate::tools::machine_code;
+use crate::flow::program::{Effect, NotUnderstood, Objects, Program};
+use crate::tools::{self, machine_code};
 
 /// The parameters of an entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -274,11 +272,8 @@ pub fn programs(
     nvdisasm: &Path,
     ptx: &str,
     arch: &str,
-) -> crate::Result<Vec<Result<Program, NotUnderstood>>> {
-    let folder = tempfile::tempdir().at("create a folder in", &std::env::temp_dir())?;
-    let path = folder.path().join("kernels.ptx");
-    std::fs::write(&path, ptx).at("write", &path)?;
-    let code = machine_code(ptxas, nvdisasm, &path, arch, true)?;
+) -> Result<Vec<Result<Program, NotUnderstood>>, tools::Error> {
+    let code = machine_code(ptxas, nvdisasm, ptx, arch, true)?;
     let mut programs = decode(&code.listing, &entries(ptx), arch);
     let sources = lines::sources(&code.lines);
     for program in programs.iter_mut().flatten() {

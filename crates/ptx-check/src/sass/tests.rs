@@ -7,8 +7,7 @@ use super::opcodes::kind;
 use super::operand::{File, Name, Text};
 use super::{Entry, decode, entries};
 use crate::flow::analysis::analyse;
-use crate::flow::program::{Class, Objects, Program};
-use crate::flow::ptx::NotUnderstood;
+use crate::flow::program::{Class, NotUnderstood, Objects, Program};
 
 /// The beginning of every kernel. R0 is the number of the thread, R1 is a secret, R2 and R3 are the
 /// address of an array, and UR4 and UR5 are its descriptor.

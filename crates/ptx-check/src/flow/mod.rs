@@ -10,13 +10,9 @@
 //! - [`program`]: the form in which decoders hand a kernel to the analysis.
 //! - [`state`]: the knowledge about registers at one place of a kernel.
 //! - [`analysis`]: the fixed point over a kernel, and its findings.
-//! - [`declared`]: the exceptions declared for some kernels, and the check against them.
 //! - [`ptx`]: the decoder of PTX.
-//! - [`sass`]: the decoder of machine code.
 
 pub mod analysis;
-pub mod declared;
 pub mod program;
 pub mod ptx;
-pub mod sass;
 pub mod state;
