@@ -1,7 +1,7 @@
 //! Macros that repeat a test for each parameter set and public-key encoding.
 
-/// Makes a module of six tests from each generic function `fn check<P: ParameterSet>()` in the
-/// list: one test for each parameter set with each encoding.
+/// Makes a module of tests from each generic function `fn check<P: ParameterSet>()` in the list:
+/// one test for each parameter set with each encoding.
 #[macro_export]
 macro_rules! every_set {
     ($($check:ident),* $(,)?) => {
@@ -22,28 +22,38 @@ macro_rules! every_set_at_length {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! test_of_each_set {
-    ($check:ident $larger:tt) => {
+    ($check:ident [$($larger:tt)*]) => {
+        #[allow(non_snake_case)]
         mod $check {
-            use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13};
-
-            $crate::test_of_each_set!(@ $check [] ctru_prime_653_mixed_radix
-                CtruPrime653<MixedRadix>);
-            $crate::test_of_each_set!(@ $check [] ctru_prime_653_packed13 CtruPrime653<Packed13>);
-            $crate::test_of_each_set!(@ $check $larger ctru_prime_761_mixed_radix
-                CtruPrime761<MixedRadix>);
-            $crate::test_of_each_set!(@ $check $larger ctru_prime_761_packed13
-                CtruPrime761<Packed13>);
-            $crate::test_of_each_set!(@ $check $larger ctru_prime_1277_mixed_radix
-                CtruPrime1277<MixedRadix>);
-            $crate::test_of_each_set!(@ $check $larger ctru_prime_1277_packed13
-                CtruPrime1277<Packed13>);
-        }
-    };
-    (@ $check:ident [$($attributes:tt)*] $name:ident $set:ty) => {
-        #[test]
-        $($attributes)*
-        fn $name() {
-            super::$check::<$set>();
+            macro_rules! of_set {
+                (smallest $set:ident $first:ident $second:ident) => {
+                    mod $set {
+                        #[test]
+                        fn $first() {
+                            super::super::$check::<ctru_kem::$set<ctru_kem::$first>>();
+                        }
+                        #[test]
+                        fn $second() {
+                            super::super::$check::<ctru_kem::$set<ctru_kem::$second>>();
+                        }
+                    }
+                };
+                (larger $set:ident $first:ident $second:ident) => {
+                    mod $set {
+                        #[test]
+                        $($larger)*
+                        fn $first() {
+                            super::super::$check::<ctru_kem::$set<ctru_kem::$first>>();
+                        }
+                        #[test]
+                        $($larger)*
+                        fn $second() {
+                            super::super::$check::<ctru_kem::$set<ctru_kem::$second>>();
+                        }
+                    }
+                };
+            }
+            ctru_kem::for_each_set!(of_set);
         }
     };
 }

@@ -9,55 +9,15 @@ use std::sync::OnceLock;
 use age_core::format::{FILE_KEY_BYTES, FileKey, Stanza};
 use age_core::primitives::{aead_decrypt, aead_encrypt, hkdf};
 use age_core::secrecy::ExposeSecret;
-use clap::ValueEnum;
 use ctru_hybrid::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    InvalidEncapsulationKey, InvalidSeed, ParameterSet, SharedSecret, WrongAnswer, X25519CtruPrime,
-    known_answer_test,
+    Ciphertext, DecapsulationKey, EncapsulationKey, InvalidEncapsulationKey, InvalidSeed,
+    ParameterSet, Set, SharedSecret, WrongAnswer, known_answer_test, with_hybrid,
 };
 use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The type of our stanzas.
 pub(crate) const STANZA: &str = "ctru-prime-x25519";
-
-/// A parameter set. Its number is the first byte of recipients and identities.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Set {
-    /// CTRU-Prime-653
-    #[value(name = "653")]
-    N653 = 1,
-    /// CTRU-Prime-761
-    #[value(name = "761")]
-    N761 = 2,
-    /// CTRU-Prime-1277
-    #[value(name = "1277")]
-    N1277 = 3,
-}
-
-impl Set {
-    const ALL: [Self; 3] = [Self::N653, Self::N761, Self::N1277];
-
-    /// Returns the argument of stanzas: `653`, `761` or `1277`.
-    fn name(self) -> &'static str {
-        match self {
-            Self::N653 => "653",
-            Self::N761 => "761",
-            Self::N1277 => "1277",
-        }
-    }
-}
-
-/// Calls a generic function with the type of a set.
-macro_rules! with_set {
-    ($set:expr, $function:ident($($argument:expr),*)) => {
-        match $set {
-            Set::N653 => $function::<X25519CtruPrime<CtruPrime653>>($($argument),*),
-            Set::N761 => $function::<X25519CtruPrime<CtruPrime761>>($($argument),*),
-            Set::N1277 => $function::<X25519CtruPrime<CtruPrime1277>>($($argument),*),
-        }
-    };
-}
 
 /// Tests this machine with known answers before the first use of a set.
 ///
@@ -66,7 +26,8 @@ macro_rules! with_set {
 fn known_answers(set: Set) -> Result<(), WrongAnswer> {
     static RESULTS: [OnceLock<Result<(), WrongAnswer>>; Set::ALL.len()] =
         [const { OnceLock::new() }; Set::ALL.len()];
-    *RESULTS[set as usize - 1].get_or_init(|| with_set!(set, known_answer_test()))
+    *RESULTS[usize::from(set.number()) - 1]
+        .get_or_init(|| with_hybrid!(set, P => known_answer_test::<P>()))
 }
 
 /// The reason why bytes are no recipient, no identity or no stanza.
@@ -109,7 +70,7 @@ pub(crate) struct Identity {
 /// for the set.
 fn split(bytes: &[u8]) -> Result<(Set, &[u8]), Invalid> {
     let (first, key) = bytes.split_first().ok_or(Invalid::Set)?;
-    let set = Set::ALL.into_iter().find(|set| *set as u8 == *first).ok_or(Invalid::Set)?;
+    let set = Set::ALL.iter().copied().find(|set| set.number() == *first).ok_or(Invalid::Set)?;
     known_answers(set)?;
     Ok((set, key))
 }
@@ -117,12 +78,12 @@ fn split(bytes: &[u8]) -> Result<(Set, &[u8]), Invalid> {
 /// Puts the byte of a set before a key.
 fn joined(set: Set, key: &[u8]) -> Vec<u8> {
     // The vector never grows, because its old memory would keep a copy of a private key.
-    [&[set as u8], key].concat()
+    [&[set.number()], key].concat()
 }
 
 /// Returns the key that encrypts a file key.
 fn wrapping_key(set: Set, secret: &SharedSecret) -> Zeroizing<[u8; 32]> {
-    let info = format!("age-plugin-ctru v1 {}", set.name());
+    let info = format!("age-plugin-ctru v1 {}", set.id());
     Zeroizing::new(hkdf(&[], info.as_bytes(), secret.as_ref()))
 }
 
@@ -136,7 +97,7 @@ impl Recipient {
             EncapsulationKey::<P>::from_bytes(key).map(drop)
         }
         let (set, key) = split(bytes)?;
-        with_set!(set, check(key))?;
+        with_hybrid!(set, P => check::<P>(key))?;
         Ok(Self { set, key: key.to_vec() })
     }
 
@@ -154,10 +115,10 @@ impl Recipient {
             let (ciphertext, secret) = key.try_encapsulate().map_err(|error| error.to_string())?;
             Ok((ciphertext.as_ref().to_vec(), secret))
         }
-        let (mut body, secret) = with_set!(self.set, encapsulate(&self.key))?;
+        let (mut body, secret) = with_hybrid!(self.set, P => encapsulate::<P>(&self.key))?;
         let key = wrapping_key(self.set, &secret);
         body.extend(aead_encrypt(&key, file_key.expose_secret()));
-        Ok(Stanza { tag: STANZA.into(), args: vec![self.set.name().into()], body })
+        Ok(Stanza { tag: STANZA.into(), args: vec![self.set.id().into()], body })
     }
 }
 
@@ -178,7 +139,7 @@ impl Identity {
             Ok(Zeroizing::new(key.as_ref().to_vec()))
         }
         known_answers(set).map_err(|error| error.to_string())?;
-        Ok(Self { set, key: with_set!(set, generate())? })
+        Ok(Self { set, key: with_hybrid!(set, P => generate::<P>())? })
     }
 
     /// Reads an identity.
@@ -190,7 +151,7 @@ impl Identity {
             DecapsulationKey::<P>::from_bytes(key).map(drop)
         }
         let (set, key) = split(bytes)?;
-        with_set!(set, check(key))?;
+        with_hybrid!(set, P => check::<P>(key))?;
         Ok(Self { set, key: Zeroizing::new(key.to_vec()) })
     }
 
@@ -204,7 +165,7 @@ impl Identity {
             let key = DecapsulationKey::<P>::from_bytes(key).expect("the key has been checked");
             key.encapsulation_key().as_ref().to_vec()
         }
-        Recipient { set: self.set, key: with_set!(self.set, public(&self.key)) }
+        Recipient { set: self.set, key: with_hybrid!(self.set, P => public::<P>(&self.key)) }
     }
 
     /// Decrypts the file key of a stanza. Returns `None` if the stanza is for somebody else: if it
@@ -230,10 +191,10 @@ impl Identity {
             return Ok(None);
         }
         let [name] = &stanza.args[..] else { return Ok(None) };
-        let Some(set) = Set::ALL.into_iter().find(|set| set.name() == name) else {
+        let Some(set) = Set::ALL.iter().copied().find(|set| set.id() == name) else {
             return Ok(None);
         };
-        let start = with_set!(set, ciphertext_bytes());
+        let start = with_hybrid!(set, P => ciphertext_bytes::<P>());
         let expected = start + FILE_KEY_BYTES + TAG_BYTES;
         if stanza.body.len() != expected {
             return Err(Invalid::Body { expected, actual: stanza.body.len() });
@@ -241,7 +202,7 @@ impl Identity {
         if set != self.set {
             return Ok(None);
         }
-        let secret = with_set!(set, decapsulate(&self.key, &stanza.body[..start]))?;
+        let secret = with_hybrid!(set, P => decapsulate::<P>(&self.key, &stanza.body[..start]))?;
         let key = wrapping_key(self.set, &secret);
         let decrypted = aead_decrypt(&key, FILE_KEY_BYTES, &stanza.body[start..]);
         Ok(decrypted.ok().map(|bytes| {
@@ -264,18 +225,18 @@ mod tests {
 
     #[test]
     fn round_trips() {
-        for set in Set::ALL {
+        for &set in Set::ALL {
             let identity = Identity::generate(set).unwrap();
             let identity = Identity::from_bytes(&identity.to_bytes()).unwrap();
             let recipient = identity.recipient();
             assert_eq!(Recipient::from_bytes(&recipient.to_bytes()).as_ref(), Ok(&recipient));
             let stanza = recipient.wrap(&file_key()).unwrap();
-            assert_eq!(stanza.args, [set.name()]);
+            assert_eq!(stanza.args, [set.id()]);
             let unwrapped = identity.unwrap(&stanza).unwrap().unwrap();
             assert_eq!(unwrapped.expose_secret(), file_key().expose_secret());
 
             // Another identity of the same set, and one of another set.
-            for other in Set::ALL {
+            for &other in Set::ALL {
                 let other = Identity::generate(other).unwrap();
                 assert!(other.unwrap(&stanza).unwrap().is_none());
             }
@@ -284,7 +245,7 @@ mod tests {
 
     #[test]
     fn altered_stanzas_give_no_key() {
-        let identity = Identity::generate(Set::N653).unwrap();
+        let identity = Identity::generate(Set::CtruPrime653).unwrap();
         let wrapped = || identity.recipient().wrap(&file_key()).unwrap();
         let length = wrapped().body.len();
         for byte in (0..length).step_by(7).chain(length - 48..length) {
@@ -293,7 +254,7 @@ mod tests {
             assert!(identity.unwrap(&stanza).unwrap().is_none(), "byte {byte}");
         }
         // Bodies of another length, also for an identity of another set.
-        let other = Identity::generate(Set::N761).unwrap();
+        let other = Identity::generate(Set::CtruPrime761).unwrap();
         for change in [-1, 1] {
             let mut stanza = wrapped();
             stanza.body.resize(length.saturating_add_signed(change), 0);
@@ -320,7 +281,7 @@ mod tests {
             assert_eq!(Recipient::from_bytes(bytes), Err(Invalid::Set));
             assert!(matches!(Identity::from_bytes(bytes), Err(Invalid::Set)));
         }
-        let identity = Identity::generate(Set::N761).unwrap();
+        let identity = Identity::generate(Set::CtruPrime761).unwrap();
         let recipient = identity.recipient().to_bytes();
         let short = Recipient::from_bytes(&recipient[..recipient.len() - 1]);
         assert!(matches!(short, Err(Invalid::Recipient(_))));

@@ -13,10 +13,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ctru_hybrid::Set;
 use ctru_program::{tell, visible};
 use thiserror::Error;
 
-use crate::keys::{Identity, Set};
+use crate::keys::Identity;
 use crate::plugin::Ctru;
 
 /// Encrypt files of age to keys of CTRU-Prime with X25519
@@ -27,7 +29,7 @@ use crate::plugin::Ctru;
 #[command(version)]
 struct Arguments {
     /// Parameter set of the new identity
-    #[arg(long, value_enum, default_value = "761")]
+    #[arg(long, value_parser = set_parser(), value_name = "SET", default_value = "761")]
     set: Set,
     /// New file for the identity, which only its owner can read; standard output if absent
     #[arg(short, long, value_name = "FILE")]
@@ -35,6 +37,11 @@ struct Arguments {
     /// Run a state machine of the plugin protocol, as clients of age do
     #[arg(long, value_name = "STATE_MACHINE", hide = true, conflicts_with = "output")]
     age_plugin: Option<String>,
+}
+
+/// Returns a parser of the names of parameter sets.
+fn set_parser() -> impl TypedValueParser<Value = Set> {
+    PossibleValuesParser::new(Set::ALL.iter().map(|set| set.id())).try_map(|id| id.parse::<Set>())
 }
 
 /// The reason why the program has failed.

@@ -98,12 +98,14 @@ pub(crate) fn warn_of_readers() {
 mod tests {
     use bech32::FromBase32;
 
+    use ctru_hybrid::Set;
+
     use super::*;
-    use crate::keys::{Recipient, Set};
+    use crate::keys::Recipient;
 
     #[test]
     fn the_text_has_the_identity_and_its_recipient() {
-        for set in [Set::N653, Set::N761, Set::N1277] {
+        for &set in Set::ALL {
             let identity = Identity::generate(set).unwrap();
             let text = text(&identity);
             let [created, recipient, secret] = text.lines().collect::<Vec<_>>()[..] else {

@@ -337,8 +337,8 @@ unsafe fn decapsulate(
     })
 }
 
-/// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is 653,
-/// 761 or 1277.
+/// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is the
+/// degree of its ring.
 ///
 /// # Safety
 /// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -358,7 +358,7 @@ pub unsafe extern "C" fn ctru_engine_keypair(
 }
 
 /// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
-/// 653, 761 or 1277. With another set, the same coins give related key pairs.
+/// the degree of its ring. With another set, the same coins give related key pairs.
 ///
 /// # Safety
 /// `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn ctru_engine_keypair_derand(
 }
 
 /// Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
-/// ciphertexts. `pk` holds one key for all, or one for each. `set` is 653, 761 or 1277.
+/// ciphertexts. `pk` holds one key for all, or one for each. `set` is the degree.
 ///
 /// After `CTRU_ERROR_PUBLIC_KEY`, `row` has the number of the first key that is none, from 0. It
 /// may be null.
@@ -435,7 +435,7 @@ pub unsafe extern "C" fn ctru_engine_encaps_derand(
 }
 
 /// Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
-/// all, or one for each. `set` is 653, 761 or 1277.
+/// all, or one for each. `set` is the degree.
 ///
 /// After `CTRU_ERROR_SECRET_KEY`, `row` has the number of the first key that is none, from 0. It
 /// may be null.

@@ -1,6 +1,7 @@
 //! Names what a file holds if it is nothing of this program.
 
 use const_oid::db::DB;
+use ctru_kem::Set;
 use ctru_kem::key_file::oid;
 use ctru_kem::pkcs8::ObjectIdentifier;
 use ctru_program::visible;
@@ -38,13 +39,11 @@ fn short(label: &str) -> String {
 
 /// Returns the name of an algorithm of keys.
 pub(crate) fn algorithm(identifier: ObjectIdentifier) -> String {
-    let hybrid = match identifier {
-        oid::X25519_CTRU_PRIME_653 => Some("CTRU-Prime-653 with X25519"),
-        oid::X25519_CTRU_PRIME_761 => Some("CTRU-Prime-761 with X25519"),
-        oid::X25519_CTRU_PRIME_1277 => Some("CTRU-Prime-1277 with X25519"),
-        _ => None,
-    };
-    match hybrid.or_else(|| DB.by_oid(&identifier)) {
+    let is_hybrid = |set: &&Set| oid::x25519_ctru_prime(**set) == identifier;
+    if let Some(set) = Set::ALL.iter().find(is_hybrid) {
+        return format!("{set} with X25519 ({identifier})");
+    }
+    match DB.by_oid(&identifier) {
         Some(name) => format!("{name} ({identifier})"),
         None => format!("the algorithm {identifier}"),
     }
@@ -96,7 +95,8 @@ mod tests {
         }
         let ml_kem = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.4.2");
         assert_eq!(algorithm(ml_kem), "id-alg-ml-kem-768 (2.16.840.1.101.3.4.4.2)");
-        assert!(algorithm(oid::X25519_CTRU_PRIME_761).starts_with("CTRU-Prime-761 with X25519"));
+        let hybrid = oid::x25519_ctru_prime(Set::CtruPrime761);
+        assert!(algorithm(hybrid).starts_with("CTRU-Prime-761 with X25519"));
         assert_eq!(text(b"ssh-ed25519 AAAA me"), Some("an OpenSSH public key"));
         let wide: Vec<u8> = "x\n-----BEGIN A".encode_utf16().flat_map(u16::to_be_bytes).collect();
         assert_eq!(text(&wide), Some("text in UTF-16; save it as UTF-8"));

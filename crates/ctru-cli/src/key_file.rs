@@ -2,7 +2,7 @@
 //!
 //! A private key is the seed of its key pair in these forms. Reading generates the key.
 
-use ctru_kem::key_file::{decode_public_key, decode_seed, encode_public_key, encode_seed};
+use ctru_kem::key_file::{decode_public_key, decode_seed, encode_public_key, encode_seed, oid};
 use ctru_kem::pkcs8::der::asn1::AnyRef;
 use ctru_kem::pkcs8::der::{Decode, Tag, Tagged};
 use ctru_kem::pkcs8::spki::{self, SubjectPublicKeyInfoRef};
@@ -14,9 +14,9 @@ use crate::parameters::tested;
 use crate::problem::Problem;
 
 /// Returns the parameters with this identifier.
-fn parameters(oid: ObjectIdentifier) -> Result<Parameters, pkcs8::Error> {
-    let set = Set::ALL.iter().copied().find(|&set| set.object_identifier() == oid);
-    let set = set.ok_or(spki::Error::OidUnknown { oid })?;
+fn parameters(identifier: ObjectIdentifier) -> Result<Parameters, pkcs8::Error> {
+    let set = Set::ALL.iter().copied().find(|&set| oid::ctru_prime(set) == identifier);
+    let set = set.ok_or(spki::Error::OidUnknown { oid: identifier })?;
     Ok(Parameters { set, encoding: Encoding::MixedRadix })
 }
 
@@ -27,12 +27,12 @@ pub(crate) fn is_sequence(bytes: &[u8]) -> bool {
 
 /// Returns the private key with this seed as PKCS#8.
 pub(crate) fn encode_private(set: Set, seed: &[u8]) -> Zeroizing<Vec<u8>> {
-    encode_seed(set.object_identifier(), seed).expect("a seed is short").to_bytes()
+    encode_seed(oid::ctru_prime(set), seed).expect("a seed is short").to_bytes()
 }
 
 /// Returns a public key as SubjectPublicKeyInfo.
 pub(crate) fn encode_public(set: Set, key: &[u8]) -> Zeroizing<Vec<u8>> {
-    let document = encode_public_key(set.object_identifier(), key).expect("a key is short");
+    let document = encode_public_key(oid::ctru_prime(set), key).expect("a key is short");
     Zeroizing::new(document.into_vec())
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn encode_public(set: Set, key: &[u8]) -> Zeroizing<Vec<u8>> {
 pub(crate) fn decode_private(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8>>), Problem> {
     let info = PrivateKeyInfoRef::try_from(der)?;
     let parameters = parameters(info.algorithm.oid)?;
-    let seed = decode_seed(parameters.set.object_identifier(), der)?;
+    let seed = decode_seed(oid::ctru_prime(parameters.set), der)?;
     Ok((parameters, tested!(parameters, P => expand::<P>(seed))??))
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn decode_public(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8>
     let info = SubjectPublicKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
     let parameters = parameters(info.algorithm.oid)?;
     let key =
-        decode_public_key(parameters.set.object_identifier(), der).map_err(pkcs8::Error::from)?;
+        decode_public_key(oid::ctru_prime(parameters.set), der).map_err(pkcs8::Error::from)?;
     Ok((parameters, Zeroizing::new(key.to_vec())))
 }
 

@@ -7,8 +7,8 @@ use std::mem;
 use crate::error::Error;
 use crate::names::PathOrStdio;
 
-/// The largest number of bytes of a line. The longest records are known answers of CTRU-Prime-1277,
-/// with less than 20 KiB. Without a limit, a file such as `/dev/zero` would fill the memory.
+/// The largest number of bytes of a line. The longest records are known answers of the largest
+/// set, with less than 20 KiB. Without a limit, a file such as `/dev/zero` would fill the memory.
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// Reads the lines of a file, except for blank lines.

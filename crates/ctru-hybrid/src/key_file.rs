@@ -6,22 +6,20 @@ use ctru_kem::pkcs8::{
     self, AssociatedOid, DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
     ObjectIdentifier, spki,
 };
-use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277};
+use ctru_kem::{Set, sets};
 
 use crate::keys::{DecapsulationKey, EncapsulationKey};
-use crate::params::{ParameterSet, X25519CtruPrime};
+use crate::params::{ParameterSet, X25519CtruPrime, hybrids};
 
-impl AssociatedOid for X25519CtruPrime<CtruPrime653> {
-    const OID: ObjectIdentifier = oid::X25519_CTRU_PRIME_653;
+/// Implements [`AssociatedOid`] for each hybrid.
+macro_rules! identifiers {
+    ($($set:ident, $name:literal, $key:literal, $ciphertext:literal, $known_answer:literal;)+) => {$(
+        impl AssociatedOid for X25519CtruPrime<sets::$set> {
+            const OID: ObjectIdentifier = oid::x25519_ctru_prime(Set::$set);
+        }
+    )+};
 }
-
-impl AssociatedOid for X25519CtruPrime<CtruPrime761> {
-    const OID: ObjectIdentifier = oid::X25519_CTRU_PRIME_761;
-}
-
-impl AssociatedOid for X25519CtruPrime<CtruPrime1277> {
-    const OID: ObjectIdentifier = oid::X25519_CTRU_PRIME_1277;
-}
+hybrids!(identifiers!);
 
 impl<P: ParameterSet + AssociatedOid> EncodePublicKey for EncapsulationKey<P> {
     fn to_public_key_der(&self) -> spki::Result<Document> {

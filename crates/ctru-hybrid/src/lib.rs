@@ -13,9 +13,10 @@ mod params;
 
 #[cfg(feature = "pkcs8")]
 pub use ctru_kem::pkcs8;
+pub use ctru_kem::sets::{self, *};
 pub use ctru_kem::{
-    CtruPrime653, CtruPrime761, CtruPrime1277, InvalidEncapsulationKey, InvalidLength, InvalidSeed,
-    SHARED_SECRET_BYTES, SharedSecret, WrongAnswer,
+    InvalidEncapsulationKey, InvalidLength, InvalidSeed, SHARED_SECRET_BYTES, Set, SharedSecret,
+    WrongAnswer,
 };
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
 pub use known_answer::known_answer_test;

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, SEED_BYTES};
+use ctru_kem::{MixedRadix, SEED_BYTES, sets};
 use ctru_math::array::Array;
 
 /// Bytes of a private or public key of X25519, and of its result.
@@ -17,15 +17,8 @@ pub const COIN_BYTES: usize = SEED_BYTES + X25519_BYTES;
 
 /// A parameter set of CTRU-Prime together with X25519.
 ///
-/// The trait is sealed. [`X25519CtruPrime`] implements it for the three sets.
-///
-/// Sizes in bytes:
-///
-/// | set | encapsulation key | decapsulation key | ciphertext | shared secret |
-/// |---|---:|---:|---:|---:|
-/// | [`CtruPrime653`] | 1026 | 32 | 930 | 32 |
-/// | [`CtruPrime761`] | 1190 | 32 | 984 | 32 |
-/// | [`CtruPrime1277`] | 2099 | 32 | 1629 | 32 |
+/// The trait is sealed. [`X25519CtruPrime`] implements it for the types in [`sets`]. The page of
+/// this crate lists their sizes.
 pub trait ParameterSet: Sealed {
     /// The name, such as `CTRU-Prime-761 X25519`.
     const NAME: &'static str;
@@ -59,22 +52,36 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct X25519CtruPrime<P>(PhantomData<P>);
 
-/// Defines the hybrid of a set. The numbers are the lengths of an encapsulation key and of a
-/// ciphertext in bytes, and the known answer.
-macro_rules! hybrid {
-    (
+/// Passes the list of hybrids to another macro: the set of each, its name, the lengths of an
+/// encapsulation key and of a ciphertext in bytes, and the known answer.
+macro_rules! hybrids {
+    ($then:ident! $($argument:tt)*) => {
+        $then! {
+            $($argument)*
+            CtruPrime653, "CTRU-Prime-653", 1026, 930, 0xdbc20d44e60850d1664bb9df07ccc639;
+            CtruPrime761, "CTRU-Prime-761", 1190, 984, 0x9603ee839a5e05764f1774a3e04ad55c;
+            CtruPrime1277, "CTRU-Prime-1277", 2099, 1629, 0x1cb5085660f47efbd3e4f3557f1c91d6;
+        }
+    };
+}
+#[cfg(feature = "pkcs8")]
+pub(crate) use hybrids;
+
+/// Implements the traits of the hybrids.
+macro_rules! implement {
+    ($(
         $set:ident,
         $name:literal,
         $encapsulation_key:literal,
         $ciphertext:literal,
-        $known_answer:literal
-    ) => {
-        impl ParameterSet for X25519CtruPrime<$set> {
+        $known_answer:literal;
+    )+) => {$(
+        impl ParameterSet for X25519CtruPrime<sets::$set> {
             const NAME: &'static str = concat!($name, " X25519");
         }
 
-        impl Sealed for X25519CtruPrime<$set> {
-            type Ctru = $set;
+        impl Sealed for X25519CtruPrime<sets::$set> {
+            type Ctru = sets::$set;
             type EncapsulationKeyBytes = [u8; $encapsulation_key];
             type CiphertextBytes = [u8; $ciphertext];
             const LABEL: &'static str = concat!($name, " X25519 SHA3-256 v1");
@@ -83,12 +90,39 @@ macro_rules! hybrid {
 
         const _: () = {
             use ctru_kem::ParameterSet;
-            assert!($encapsulation_key == <$set>::ENCAPSULATION_KEY_BYTES + X25519_BYTES);
-            assert!($ciphertext == <$set>::CIPHERTEXT_BYTES + X25519_BYTES);
+            assert!($encapsulation_key == <sets::$set>::ENCAPSULATION_KEY_BYTES + X25519_BYTES);
+            assert!($ciphertext == <sets::$set>::CIPHERTEXT_BYTES + X25519_BYTES);
         };
+    )+};
+}
+hybrids!(implement!);
+
+/// Defines [`with_hybrid`](crate::with_hybrid). `$d` is a dollar sign.
+macro_rules! dispatch {
+    ($d:tt $(
+        $set:ident,
+        $name:literal,
+        $encapsulation_key:literal,
+        $ciphertext:literal,
+        $known_answer:literal;
+    )+) => {
+        /// Evaluates an expression in which a name is the type of the hybrid of a
+        /// [`Set`](crate::Set). The compiler compiles the expression once for each of them, so it
+        /// should only call a function.
+        #[macro_export]
+        macro_rules! with_hybrid {
+            ($d set:expr, $d P:ident => $d body:expr) => {
+                match $d set {
+                    $(
+                        $d crate::Set::$set => {
+                            type $d P = $d crate::X25519CtruPrime<$d crate::sets::$set>;
+                            $d body
+                        }
+                    )+
+                    _ => unreachable!("all sets are in the list"),
+                }
+            };
+        }
     };
 }
-
-hybrid!(CtruPrime653, "CTRU-Prime-653", 1026, 930, 0xdbc20d44e60850d1664bb9df07ccc639);
-hybrid!(CtruPrime761, "CTRU-Prime-761", 1190, 984, 0x9603ee839a5e05764f1774a3e04ad55c);
-hybrid!(CtruPrime1277, "CTRU-Prime-1277", 2099, 1629, 0x1cb5085660f47efbd3e4f3557f1c91d6);
+hybrids!(dispatch! $);

@@ -1,6 +1,6 @@
 //! Repeats one operation, for tools that count instructions, such as callgrind.
 //!
-//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is 653, 761 or 1277. OPERATION is keygen,
+//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is the degree of its ring. OPERATION is keygen,
 //! encaps or decaps. With the prefix `batch-`, it repeats batches of 64 operations on one thread.
 //! Keys have the mixed-radix encoding, and seeds are constant.
 
@@ -10,8 +10,8 @@ use std::hint::black_box;
 
 use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    ParameterSet, SEED_BYTES, SharedSecret,
+    Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES,
+    SharedSecret, with_parameters,
 };
 use ctru_math::backend::{self, Backend};
 
@@ -27,12 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     backend::select(backend.parse::<Backend>()?)?;
     let count = count.parse()?;
-    match set.as_str() {
-        "653" => repeat::<CtruPrime653>(operation, count),
-        "761" => repeat::<CtruPrime761>(operation, count),
-        "1277" => repeat::<CtruPrime1277>(operation, count),
-        _ => Err("the sets are 653, 761 and 1277".into()),
-    }
+    let parameters = Parameters { set: set.parse()?, encoding: Encoding::default() };
+    with_parameters!(parameters, P => repeat::<P>(operation, count))
 }
 
 fn repeat<P: ParameterSet>(operation: &str, count: usize) -> Result<(), Box<dyn Error>> {

@@ -95,7 +95,7 @@ impl Parameters {
 
 /// Defines [`Parameters::description`].
 macro_rules! describe {
-    ($($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $bytes:literal, $known_answer:literal;)*
     })+) => {
         impl Parameters {

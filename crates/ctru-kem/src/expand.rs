@@ -214,7 +214,7 @@ mod tests {
     use core::array;
     use std::collections::HashSet;
 
-    use ctru_math::{R653, R761, R1277};
+    use ctru_math::{R653, R761};
     use ctru_tests::backends::on_every_backend;
 
     use super::{Context, Expand, Purpose};
@@ -245,7 +245,6 @@ mod tests {
             PURPOSE,
             Purpose::key_generation::<R761, MixedRadix>(),
             Purpose::encapsulation::<R653, MixedRadix>(),
-            Purpose::encapsulation::<R1277, MixedRadix>(),
             Purpose::encapsulation::<R761, Packed13>(),
             Purpose::key_generation::<R761, Packed13>(),
         ] {

@@ -36,7 +36,7 @@ use crate::error::InvalidSeed;
 use crate::key_pair_seed::KeyPairSeed;
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::parameters::Set;
-use crate::params::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
+use crate::params::{self, ParameterSet};
 
 /// Placeholders for object identifiers.
 ///
@@ -45,21 +45,26 @@ use crate::params::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
 pub mod oid {
     use pkcs8::ObjectIdentifier;
 
-    /// CTRU-Prime-653.
-    pub const CTRU_PRIME_653: ObjectIdentifier = of("1.3.6.1.4.1.32473.1.1");
-    /// CTRU-Prime-761.
-    pub const CTRU_PRIME_761: ObjectIdentifier = of("1.3.6.1.4.1.32473.1.2");
-    /// CTRU-Prime-1277.
-    pub const CTRU_PRIME_1277: ObjectIdentifier = of("1.3.6.1.4.1.32473.1.3");
-    /// CTRU-Prime-653 with X25519.
-    pub const X25519_CTRU_PRIME_653: ObjectIdentifier = of("1.3.6.1.4.1.32473.2.1");
-    /// CTRU-Prime-761 with X25519.
-    pub const X25519_CTRU_PRIME_761: ObjectIdentifier = of("1.3.6.1.4.1.32473.2.2");
-    /// CTRU-Prime-1277 with X25519.
-    pub const X25519_CTRU_PRIME_1277: ObjectIdentifier = of("1.3.6.1.4.1.32473.2.3");
+    use crate::parameters::Set;
 
-    const fn of(text: &str) -> ObjectIdentifier {
-        ObjectIdentifier::new_unwrap(text)
+    /// Returns the identifier of keys of a set in mixed-radix encoding.
+    #[must_use]
+    pub const fn ctru_prime(set: Set) -> ObjectIdentifier {
+        of(ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1"), set)
+    }
+
+    /// Returns the identifier of keys of a set with X25519.
+    #[must_use]
+    pub const fn x25519_ctru_prime(set: Set) -> ObjectIdentifier {
+        of(ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.2"), set)
+    }
+
+    /// Returns the identifier of a set in an arc: the number of the set comes last.
+    const fn of(arc: ObjectIdentifier, set: Set) -> ObjectIdentifier {
+        match arc.push_arc(set.number() as u32) {
+            Ok(identifier) => identifier,
+            Err(_) => unreachable!(),
+        }
     }
 }
 
@@ -139,29 +144,17 @@ impl From<InvalidSeed> for pkcs8::Error {
     }
 }
 
-impl Set {
-    /// Returns the object identifier of keys in mixed-radix encoding, a placeholder of [`oid`].
-    #[must_use]
-    pub const fn object_identifier(self) -> ObjectIdentifier {
-        match self {
-            Self::CtruPrime653 => oid::CTRU_PRIME_653,
-            Self::CtruPrime761 => oid::CTRU_PRIME_761,
-            Self::CtruPrime1277 => oid::CTRU_PRIME_1277,
+/// Implements [`AssociatedOid`] for each set with keys in mixed-radix encoding.
+macro_rules! identifiers {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+    })+) => {$(
+        impl AssociatedOid for params::$name<MixedRadix> {
+            const OID: ObjectIdentifier = oid::ctru_prime(Set::$name);
         }
-    }
+    )+};
 }
-
-impl AssociatedOid for CtruPrime653<MixedRadix> {
-    const OID: ObjectIdentifier = oid::CTRU_PRIME_653;
-}
-
-impl AssociatedOid for CtruPrime761<MixedRadix> {
-    const OID: ObjectIdentifier = oid::CTRU_PRIME_761;
-}
-
-impl AssociatedOid for CtruPrime1277<MixedRadix> {
-    const OID: ObjectIdentifier = oid::CTRU_PRIME_1277;
-}
+sets!(identifiers!);
 
 impl<P: ParameterSet + AssociatedOid> EncodePublicKey for EncapsulationKey<P> {
     fn to_public_key_der(&self) -> spki::Result<Document> {

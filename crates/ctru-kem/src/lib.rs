@@ -60,10 +60,8 @@ pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use known_answer::{WrongAnswer, known_answer_test};
 pub use parameters::{Encoding, Parameters, Set, UnknownEncoding, UnknownSet};
-pub use params::{
-    CiphertextBytes, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKeyBytes,
-    EncapsulationKeyBytes, ParameterSet,
-};
+pub use params::sets::{self, *};
+pub use params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
 #[doc(hidden)]

@@ -5,20 +5,20 @@ use core::str::FromStr;
 
 use thiserror::Error;
 
-/// Passes the list of parameter sets to another macro: the type and the ring of each set, its short
-/// and its full name, and, for each encoding, the bytes of a decapsulation key and the result of
+/// Passes the list of parameter sets to another macro: the type and the ring of each set, its
+/// number, its short and its full name, and, for each encoding, the bytes of a decapsulation key and the result of
 /// the known-answer test, as an implementation in Python has computed it.
 macro_rules! sets {
     ($then:ident! $($argument:tt)*) => {
         $then! {
             $($argument)*
             /// n = 653, q = 4621, q2 = 2048, eta = 3.
-            CtruPrime653(R653): "653", "CTRU-Prime-653" {
+            CtruPrime653(R653) = 1: "653", "CTRU-Prime-653" {
                 MixedRadix => 1353, 0x7681a6cc5f12db67695b8f3e1725f8fe;
                 Packed13 => 1421, 0x5f91b6cb11d9a0513abc4e6678bd3d0a;
             }
             /// n = 761, q = 4591, q2 = 1024, eta = 2.
-            CtruPrime761(R761): "761", "CTRU-Prime-761" {
+            CtruPrime761(R761) = 2: "761", "CTRU-Prime-761" {
                 MixedRadix => 1571, 0xc3cc5d0856e9368a3e4aa0172c99a15a;
                 Packed13 => 1650, 0x96af8df167bfb5cc3ae811212c0d3bea;
             }
@@ -26,7 +26,7 @@ macro_rules! sets {
             ///
             /// The published failure rate of this set does not hold; see `docs/security.md` in the
             /// repository.
-            CtruPrime1277(R1277): "1277", "CTRU-Prime-1277" {
+            CtruPrime1277(R1277) = 3: "1277", "CTRU-Prime-1277" {
                 MixedRadix => 2738, 0x50c9a22368601f6699b2824e8b8203b6;
                 Packed13 => 2747, 0x54049654fc4b991fc9f6db484355be7e;
             }
@@ -35,7 +35,7 @@ macro_rules! sets {
 }
 /// Defines [`Set`], and what [`Parameters`] knows of each set.
 macro_rules! values {
-    ($($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $bytes:literal, $known_answer:literal;)*
     })+) => {
         /// A parameter set as a value. Its name on command lines and in records is the degree of
@@ -49,6 +49,14 @@ macro_rules! values {
         impl Set {
             /// All parameter sets.
             pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// Returns the number of the set in object identifiers and in messages. It never changes.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                match self {
+                    $(Self::$name => $code,)+
+                }
+            }
 
             /// Returns the name on command lines and in records, such as `761`.
             #[must_use]
@@ -78,7 +86,7 @@ sets!(values!);
 
 /// Defines [`with_parameters`]. `$d` is a dollar sign.
 macro_rules! dispatch {
-    ($d:tt $($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
+    ($d:tt $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $bytes:literal, $known_answer:literal;)*
     })+) => {
         /// Evaluates an expression in which a name is the type of [`Parameters`], a
@@ -117,6 +125,33 @@ macro_rules! dispatch {
     };
 }
 sets!(dispatch! $);
+
+/// Defines [`for_each_set`]. `$d` is a dollar sign.
+macro_rules! export {
+    (
+        $d:tt
+        $(#[$first_doc:meta])* $first:ident($first_ring:ident) = $a:literal: $b:literal, $c:literal {
+            $($of_first:ident => $e:literal, $f:literal;)*
+        }
+        $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+            $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+        })*
+    ) => {
+        /// Calls the macro `$callback` for each set: `$callback! { smallest NAME ENCODING... }` for
+        /// the first one, and `$callback! { larger NAME ENCODING... }` for the others.
+        ///
+        /// This macro is for the crates of this workspace. It may change at any time.
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! for_each_set {
+            ($d callback:ident) => {
+                $d callback! { smallest $first $($of_first)* }
+                $($d callback! { larger $name $($encoding)* })*
+            };
+        }
+    };
+}
+sets!(export! $);
 
 /// An encoding of encapsulation keys as a value. The numbers are part of the input from which seeds
 /// are derived.
@@ -233,8 +268,9 @@ mod tests {
             assert_eq!(encoding.to_string().parse(), Ok(encoding));
         }
         assert_eq!(Parameters::ALL.len(), Set::ALL.len() * Encoding::ALL.len());
+        let names = Set::ALL.iter().map(|set| set.id()).collect::<std::vec::Vec<_>>().join(" ");
         let error = "762".parse::<Set>().unwrap_err().to_string();
-        assert_eq!(error, "there is no such parameter set; the sets are 653 761 1277");
+        assert_eq!(error, std::format!("there is no such parameter set; the sets are {names}"));
         assert!("CTRU-Prime-761".parse::<Set>().is_err() && "packed".parse::<Encoding>().is_err());
     }
 }

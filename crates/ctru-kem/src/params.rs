@@ -9,7 +9,7 @@ use core::hash::Hash;
 use core::marker::PhantomData;
 
 use ctru_math::array::Array;
-use ctru_math::{Arithmetic, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, Ring};
 
 #[cfg(feature = "std")]
 use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds, cpu};
@@ -25,15 +25,8 @@ use crate::threads::ThreadPool;
 
 /// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
 ///
-/// The trait is sealed. This crate implements it for the three sets with each of two encodings.
-///
-/// Sizes in bytes, with [`MixedRadix`] / with [`Packed13`]:
-///
-/// | set | encapsulation key | decapsulation key | ciphertext | shared secret |
-/// |---|---:|---:|---:|---:|
-/// | [`CtruPrime653`] | 994 / 1062 | 1353 / 1421 | 898 | 32 |
-/// | [`CtruPrime761`] | 1158 / 1237 | 1571 / 1650 | 952 | 32 |
-/// | [`CtruPrime1277`] | 2067 / 2076 | 2738 / 2747 | 1597 | 32 |
+/// The trait is sealed. This crate implements it for the types in [`sets`] with each of two
+/// encodings. The page of this crate lists their sizes.
 pub trait ParameterSet: Compiled {
     /// The set and its encoding, as a value.
     const PARAMETERS: Parameters;
@@ -365,20 +358,27 @@ macro_rules! implement {
     };
 }
 
-/// Defines a type for each set in the list, with each encoding.
+/// Defines a type for each set in the list, with each encoding, and a module that has these types
+/// alone.
 macro_rules! types {
-    ($($(#[$doc:meta])* $name:ident($ring:ident): $number:literal, $text:literal {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $bytes:literal, $known_answer:literal;)*
-    })+) => {$(
+    })+) => {
+        /// The types of all parameter sets.
+        pub mod sets {
+            pub use super::{$($name),+};
+        }
+
+        $(
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name<E = MixedRadix>(PhantomData<E>);
 
         $(
             impl Types for $name<$encoding> {
-                type Ring = $ring;
+                type Ring = ctru_math::$ring;
                 type Encoding = $encoding;
-                type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<$ring>;
+                type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<ctru_math::$ring>;
                 type DecapsulationKeyBytes = [u8; $bytes];
                 const KNOWN_ANSWER: u128 = $known_answer;
             }
@@ -391,11 +391,12 @@ macro_rules! types {
             operations!(implement! $name<$encoding>:);
 
             const _: () = assert!(
-                $bytes == <$ring>::SECRET_POLY_BYTES
+                $bytes == <ctru_math::$ring>::SECRET_POLY_BYTES
                     + <$name<$encoding> as ParameterSet>::ENCAPSULATION_KEY_BYTES
                     + SEED_BYTES
             );
         )*
-    )+};
+        )+
+    };
 }
 sets!(types!);

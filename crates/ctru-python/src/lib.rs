@@ -19,12 +19,14 @@ mod seeds;
 mod sets;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// CTRU-Prime, compiled.
 #[pymodule(gil_used = false)]
 fn _ctru(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SETS", PyTuple::new(py, ctru_kem::Set::ALL.iter().map(|set| set.id()))?)?;
     module.add("InvalidKey", py.get_type::<errors::InvalidKey>())?;
     module.add("DeviceError", py.get_type::<errors::DeviceError>())?;
     module.add_class::<sets::Parameters>()?;

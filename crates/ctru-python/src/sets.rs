@@ -5,27 +5,6 @@ use pyo3::prelude::*;
 
 use crate::errors::value_error;
 
-/// Evaluates an expression in which `$P` is the type of CTRU-Prime with X25519 of a set.
-macro_rules! with_hybrid {
-    ($set:expr, $P:ident => $body:expr) => {{
-        use ctru_hybrid::{CtruPrime653, CtruPrime761, CtruPrime1277, X25519CtruPrime};
-        use ctru_kem::Set;
-        macro_rules! with {
-            ($type:ty) => {{
-                type $P = X25519CtruPrime<$type>;
-                $body
-            }};
-        }
-        match $set {
-            Set::CtruPrime653 => with!(CtruPrime653),
-            Set::CtruPrime761 => with!(CtruPrime761),
-            Set::CtruPrime1277 => with!(CtruPrime1277),
-            _ => unreachable!("`set_named` returns these sets"),
-        }
-    }};
-}
-pub(crate) use with_hybrid;
-
 /// Returns the set with this name.
 ///
 /// # Errors

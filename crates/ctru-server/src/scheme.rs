@@ -1,19 +1,9 @@
-//! Parameter sets in messages.
+//! Parameter sets in messages. The number of a set in `kem.proto` is [`Set::number`].
 
 use ctru_kem::{Encoding, Parameters, Set};
 
 use crate::fault::Fault;
 use crate::proto;
-
-/// Returns the number of a set in `kem.proto`.
-fn set_number(set: Set) -> proto::ParameterSet {
-    match set {
-        Set::CtruPrime653 => proto::ParameterSet::CtruPrime653,
-        Set::CtruPrime761 => proto::ParameterSet::CtruPrime761,
-        Set::CtruPrime1277 => proto::ParameterSet::CtruPrime1277,
-        _ => proto::ParameterSet::Unspecified,
-    }
-}
 
 /// Returns the number of an encoding in `kem.proto`.
 fn encoding_number(encoding: Encoding) -> proto::PublicKeyEncoding {
@@ -35,7 +25,8 @@ pub(crate) fn read(scheme: Option<proto::Scheme>) -> Result<Parameters, Fault> {
             return Err(Fault::invalid("scheme.set", None, "there is no parameter set"));
         }
         Ok(number) => {
-            let known = Set::ALL.iter().copied().find(|&set| set_number(set) == number);
+            let known =
+                Set::ALL.iter().copied().find(|set| i32::from(set.number()) == number as i32);
             known.ok_or_else(|| {
                 let reason = format!("this server does not compute {}", number.as_str_name());
                 Fault::invalid("scheme.set", None, reason)
@@ -59,13 +50,13 @@ pub(crate) fn read(scheme: Option<proto::Scheme>) -> Result<Parameters, Fault> {
 
 impl From<Parameters> for proto::Scheme {
     fn from(Parameters { set, encoding }: Parameters) -> Self {
-        Self { set: set_number(set).into(), encoding: encoding_number(encoding).into() }
+        Self { set: set.number().into(), encoding: encoding_number(encoding).into() }
     }
 }
 
 /// Returns the numbers of the set and of the encoding in `kem.proto`.
 pub(crate) fn numbers(scheme: Parameters) -> [u8; 2] {
-    [set_number(scheme.set) as u8, encoding_number(scheme.encoding) as u8]
+    [scheme.set.number(), encoding_number(scheme.encoding) as u8]
 }
 
 /// Returns the most decapsulations that a private key should do, if that number can be reached:
@@ -84,7 +75,10 @@ mod tests {
     #[test]
     fn every_scheme_is_read_as_it_is_written() {
         for &scheme in Parameters::ALL {
-            assert_eq!(read(Some(scheme.into())).unwrap(), scheme);
+            let message = proto::Scheme::from(scheme);
+            let name = proto::ParameterSet::try_from(message.set).unwrap().as_str_name();
+            assert!(name.ends_with(&format!("_CTRU_PRIME_{}", scheme.set.id())), "{name}");
+            assert_eq!(read(Some(message)).unwrap(), scheme);
         }
     }
 

@@ -49,7 +49,7 @@ async function first(simd) {
 
 function addPackage(ctru) {
   const own = { bench: "single", engine: "ctru-wasm", backend: ctru.simd ? "simd128" : "scalar" };
-  for (const set of [653, 761, 1277]) {
+  for (const set of Object.keys(ctru.sets).map(Number).filter(Number.isInteger)) {
     const { encapsulationKey, decapsulationKey } = ctru.keypair(set);
     const { ciphertext } = ctru.encapsulate(set, encapsulationKey);
     const fields = { ...own, set: String(set) };
@@ -71,9 +71,10 @@ function addPackage(ctru) {
 async function addModule(name) {
   const { instance } = await WebAssembly.instantiateStreaming(fetch(`/${name}.wasm`));
   const run = instance.exports;
-  for (const set of [653, 761, 1277]) {
-    const fields = { bench: "product on the CPU", engine: "ctru-math", op: "NTT", set: String(set) };
-    subject({ ...fields, backend: name }, run[`product_${set}`]);
+  for (const product of Object.keys(run).filter((key) => key.startsWith("product_"))) {
+    const set = product.slice("product_".length);
+    const fields = { bench: "product on the CPU", engine: "ctru-math", op: "NTT", set };
+    subject({ ...fields, backend: name }, run[product]);
   }
   const peer = { bench: "single", engine: "ml-kem", set: "ML-KEM-768", pk_encoding: "12-bit" };
   for (const op of ["keygen", "encaps", "decaps"]) {

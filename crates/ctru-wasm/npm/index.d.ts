@@ -3,7 +3,7 @@
  */
 
 /**
- * A parameter set. Public keys of 653, 761 and 1277 are in mixed-radix encoding; those of the
+ * A parameter set. Public keys of sets that are numbers are in mixed-radix encoding; those of the
  * others have 13 bits per coefficient.
  */
 export type SetId = 653 | 761 | 1277 | "653-packed13" | "761-packed13" | "1277-packed13";

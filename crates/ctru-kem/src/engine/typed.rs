@@ -29,11 +29,11 @@ use crate::params::ParameterSet;
 ///
 /// ```compile_fail,E0308
 /// use ctru_kem::engine::{CpuEngine, Engine, EngineError, Keys, Seeds};
-/// use ctru_kem::{Ciphertext, CtruPrime653, CtruPrime1277, EncapsulationKey, SharedSecret};
+/// use ctru_kem::{Ciphertext, CtruPrime653, CtruPrime761, EncapsulationKey, SharedSecret};
 ///
 /// fn example(engine: CpuEngine, key: EncapsulationKey<CtruPrime653>) -> Result<(), EngineError> {
 ///     let loaded = engine.load_encapsulation_keys(&[key])?;
-///     let mut ciphertexts = [Ciphertext::<CtruPrime1277>::default()];
+///     let mut ciphertexts = [Ciphertext::<CtruPrime761>::default()];
 ///     let (keys, mut secrets) = (Keys::Loaded(&loaded), [SharedSecret::default()]);
 ///     engine.encapsulate(keys, Seeds::Each(&[[1; 32]]), &mut ciphertexts, &mut secrets)
 /// }

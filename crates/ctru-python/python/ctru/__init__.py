@@ -6,6 +6,7 @@
 """
 
 from ._ctru import (
+    SETS,
     DeviceError,
     Engine,
     HybridPrivateKey,
@@ -19,6 +20,7 @@ from ._ctru import (
 )
 
 __all__ = [
+    "SETS",
     "DeviceError",
     "Engine",
     "HybridPrivateKey",

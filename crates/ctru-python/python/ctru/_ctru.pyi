@@ -3,6 +3,7 @@ from typing import Any, Protocol, final
 from typing_extensions import Buffer
 
 __all__ = [
+    "SETS",
     "DeviceError",
     "Engine",
     "HybridPrivateKey",
@@ -17,6 +18,8 @@ __all__ = [
 ]
 
 __version__: str
+# The names of the parameter sets, such as "761".
+SETS: tuple[str, ...]
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(

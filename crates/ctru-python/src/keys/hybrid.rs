@@ -1,9 +1,9 @@
 //! Keys of CTRU-Prime with X25519. A private key is the 32 bytes from which it is generated.
 
-use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES};
+use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES, with_hybrid};
 
 use super::*;
-use crate::sets::{set_named, with_hybrid};
+use crate::sets::set_named;
 use ctru_kem::Set;
 
 classes! {

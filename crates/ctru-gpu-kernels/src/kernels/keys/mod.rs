@@ -40,7 +40,7 @@ pub(crate) trait Encoding<R: Ring> {
 const GROUP: u32 = bits::GROUP as u32;
 
 /// Number of keys per block, one per warp. A multiprocessor holds at most 32 blocks. With two keys
-/// each, shared memory has room for 28 of them for `n = 761`, and for 18 for `n = 1277`.
+/// each, shared memory has room for 28 of them for `n = 761`.
 pub(crate) const KEYS: u32 = 2;
 
 /// Returns the number of bytes reserved for the encoded key: whole groups with 13 bits per

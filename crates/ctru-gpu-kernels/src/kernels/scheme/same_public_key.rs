@@ -45,7 +45,7 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Encrypts messages for one key as [`fused::encrypt`](super::fused::encrypt) does.
 ///
-/// Threads: four warps per 16 operations, eight for `n = 1277`.
+/// Threads: four warps per 16 operations, eight for `n > 1024`.
 /// Shared memory: the key's matrix and the operands; later, in their place, the product; the
 /// messages; one packed ciphertext per warp.
 /// Arrays: `h`, one row, in `0..q`; `coins`; `messages`; `ciphertexts`.

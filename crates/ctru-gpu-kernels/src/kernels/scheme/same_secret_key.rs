@@ -29,7 +29,7 @@ pub const fn shape<R: Ring>() -> Shape {
 /// Decrypts ciphertexts with one secret polynomial as [`fused::decrypt`](super::fused::decrypt)
 /// does.
 ///
-/// Threads: four warps per 16 operations, eight for `n = 1277`.
+/// Threads: four warps per 16 operations, eight for `n > 1024`.
 /// Shared memory: the matrix of `f` and the operands; later, in their place, the product.
 /// Arrays: `ciphertexts`, whose total length is a multiple of 4 bytes; `f`, one row of signed
 /// bytes; `messages`.

@@ -268,11 +268,11 @@ mod tests {
     use super::super::options::DeviceOptions;
     use super::super::powers::SharedMaps;
     use super::*;
-    use crate::{CtruPrime653, CtruPrime761, CtruPrime1277, Packed13, ParameterSet};
+    use crate::{CtruPrime761, ParameterSet, Parameters};
 
     /// Checks that the footprint covers what a slot allocates, and little more.
-    fn check<P: ParameterSet>() {
-        let set = Set::of(P::PARAMETERS);
+    fn check(parameters: Parameters) {
+        let set = Set::of(parameters);
         let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
         let footprint = Footprint::of(set);
         for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
@@ -304,14 +304,13 @@ mod tests {
         assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
         let staged = 2 * merging.under_way * merging.rows;
         assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
-        let of_1277 = Footprint::of(Set::of(<CtruPrime1277>::PARAMETERS));
-        assert_eq!(full_chunk(of_1277.largest_chunk(memory_limit / slots)), 7424);
+        let [.., largest, _] = Parameters::ALL else { panic!("no sets") };
+        let of_largest = Footprint::of(Set::of(*largest));
+        assert_eq!(full_chunk(of_largest.largest_chunk(memory_limit / slots)), 7424);
     }
 
     #[test]
     fn footprints_are_those_of_slots() {
-        check::<CtruPrime653>();
-        check::<CtruPrime761<Packed13>>();
-        check::<CtruPrime1277>();
+        Parameters::ALL.iter().copied().for_each(check);
     }
 }

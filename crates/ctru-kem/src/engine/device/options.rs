@@ -7,9 +7,8 @@ use std::time::Duration;
 pub struct DeviceOptions {
     /// The largest number of operations of a chunk.
     ///
-    /// Kernels compute indices in 32 bits. An engine therefore takes at most about 3 million
-    /// operations for n = 653, 2.6 million for n = 761 and 1.5 million for n = 1277, even if this
-    /// number is larger. If the memory limit makes chunks smaller, chunks of 256 and more have a
+    /// Kernels compute indices in 32 bits. An engine therefore takes at most about 2.6 million
+    /// operations for n = 761, and fewer for larger rings, even if this number is larger. If the memory limit makes chunks smaller, chunks of 256 and more have a
     /// multiple of 256 operations.
     pub chunk: usize,
     /// The largest number of chunks that are under way at the same time on each device. Each slot
@@ -23,7 +22,7 @@ pub struct DeviceOptions {
     /// The largest number of key generations of a chunk that inverts the roots of its product tree
     /// by powers (Itoh and Tsujii). Larger chunks invert them by division steps. With 0, all chunks
     /// do. `None` stands for the number that is best on an H200: 8192 for n = 653 and 761, and 2048
-    /// for n = 1277.
+    /// for larger rings.
     ///
     /// The first inversion by powers computes matrices on the host, which takes some 20 to 90 ms.
     pub itoh_tsujii_max_chunk: Option<usize>,

@@ -111,9 +111,9 @@ impl Set {
                     653 | 761 => 8192,
                     _ => 2048,
                 },
-                // For n = 1277, blocks need twice as many threads, and have not been measured.
-                matrix_encryption: if P::Ring::N == 1277 { u32::MAX } else { 8192 },
-                matrix_decapsulation: if P::Ring::N == 1277 { u32::MAX } else { 4096 },
+                // For larger rings, blocks need twice as many threads, and have not been measured.
+                matrix_encryption: if P::Ring::N > 1024 { u32::MAX } else { 8192 },
+                matrix_decapsulation: if P::Ring::N > 1024 { u32::MAX } else { 4096 },
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 rejection_secrets: rejection::secrets::<P>,
                 fill_encapsulation_keys: |rows| {

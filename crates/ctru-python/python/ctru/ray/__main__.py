@@ -19,6 +19,7 @@ from pathlib import Path
 
 import ray
 
+from .. import SETS
 from . import _job
 from ._work import Work
 
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         help="folder with the columns row and ciphertext, and without a seed file private_key",
     )
     for command in (keygen, encaps, decaps):
-        command.add_argument("--set", choices=["653", "761", "1277"], default="761")
+        command.add_argument("--set", choices=SETS, default="761")
         command.add_argument(
             "--encoding", choices=["mixed-radix", "packed13"], default="mixed-radix"
         )

@@ -87,7 +87,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Private keys")]
     allow_plain_keys: bool,
     /// Most decapsulations of each private key, as long as this process lives [default: 2^40 for
-    /// keys of 1277, no limit for those of 653 and 761]
+    /// keys of the largest set, no limit for the others]
     #[arg(long, value_name = "N", help_heading = "Private keys")]
     max_decapsulations_per_key: Option<u64>,
     /// Refuse to use sealed private keys that were generated longer ago, such as 90days

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use ctru_math::mul::Multiplier;
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, SmallPoly};
+use ctru_math::{Arithmetic, Poly, SmallPoly};
 use ml_kem::kem::Decapsulate;
 use ml_kem::{B32, DecapsulationKey, MlKem768, Seed};
 
@@ -19,23 +19,18 @@ fn products<R: Arithmetic>(count: u32) {
     black_box(product);
 }
 
-/// Multiplies an element of the ring of degree 653 by a small one.
-#[unsafe(no_mangle)]
-pub extern "C" fn product_653(count: u32) {
-    products::<R653>(count);
+/// Defines the function that multiplies an element of a ring by a small one.
+macro_rules! product {
+    ($ring:ident $n:literal $numbers:tt) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("product_", $n))]
+            pub extern "C" fn product(count: u32) {
+                products::<ctru_math::$ring>(count);
+            }
+        };
+    };
 }
-
-/// Multiplies an element of the ring of degree 761 by a small one.
-#[unsafe(no_mangle)]
-pub extern "C" fn product_761(count: u32) {
-    products::<R761>(count);
-}
-
-/// Multiplies an element of the ring of degree 1277 by a small one.
-#[unsafe(no_mangle)]
-pub extern "C" fn product_1277(count: u32) {
-    products::<R1277>(count);
-}
+ctru_math::for_each_ring!(product);
 
 fn key() -> DecapsulationKey<MlKem768> {
     DecapsulationKey::from_seed(black_box(Seed::from([1; 64])))

@@ -17,6 +17,8 @@ use ctru_server::ClientTls;
 use tokio::sync::{Semaphore, mpsc};
 use tonic::transport::{Channel, Endpoint};
 
+use ctru_kem::Set;
+
 use crate::Result;
 pub(crate) use report::Measured;
 pub(crate) use work::Work;
@@ -37,9 +39,9 @@ pub(crate) struct Args {
     /// What each call does
     #[arg(long, value_enum, default_value = "encapsulate")]
     pub(crate) operation: Operation,
-    /// Degree of the parameter set: 653, 761 or 1277
-    #[arg(long, default_value_t = 761, value_name = "N")]
-    pub(crate) set: u16,
+    /// Degree of the parameter set
+    #[arg(long, default_value = "761", value_name = "N")]
+    pub(crate) set: Set,
     /// Operations per call, or per message of a stream
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) operations: u32,

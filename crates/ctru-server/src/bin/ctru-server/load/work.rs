@@ -45,14 +45,9 @@ impl Work {
     /// Generates keys and, if they are needed, ciphertexts.
     ///
     /// # Errors
-    /// If the set is unknown, or if the server refuses a call.
+    /// If the server refuses a call.
     pub(super) async fn prepare(args: &Args, channel: Channel) -> Result<Self> {
-        let set = match args.set {
-            653 => 1,
-            761 => 2,
-            1277 => 3,
-            other => return Err(format!("there is no parameter set {other}").into()),
-        };
+        let set = args.set.number().into();
         let scheme = Some(Scheme { set, encoding: 1 });
         let mut calls = client(channel);
         let keys = if args.key_each { args.operations } else { 1 };
