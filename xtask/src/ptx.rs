@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use ptx_check::places::Places;
-
 /// Returns whether a kernel measures divisions by a modulus that is known only at run time.
 ///
 /// The time of a division depends on its operands, and so does the branch that chooses between a
@@ -199,6 +197,48 @@ fn forbidden(statement: &str) -> Option<&'static str> {
         "ld" | "st" if modifiers.contains(&"local") => Some("local memory"),
         "local" => Some("local memory"),
         _ => None,
+    }
+}
+
+/// Tracks the line of Rust that a line of PTX comes from, as far as the compiler states it.
+struct Places<'a> {
+    /// The source files by number. The text declares them at its end.
+    files: HashMap<&'a str, &'a str>,
+    function: &'a str,
+    source: Option<String>,
+}
+
+impl<'a> Places<'a> {
+    fn new(ptx: &'a str) -> Self {
+        let file = |line: &'a str| {
+            let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
+            Some((number, name.trim_matches('"')))
+        };
+        Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
+    }
+
+    /// Reads a line of PTX.
+    fn read(&mut self, code: &'a str) {
+        if let Some(place) = code.strip_prefix(".loc") {
+            let mut numbers = place.split_whitespace();
+            let file = numbers.next().and_then(|number| self.files.get(number));
+            if let (Some(file), Some(line)) = (file, numbers.next())
+                && !file.contains("/rust/library/")
+            {
+                self.source = Some(format!("{file}:{line}"));
+            }
+        }
+        if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name))
+        {
+            self.function = name;
+            self.source = None;
+        }
+    }
+
+    /// Returns the last line of Rust that was read in the current function, without lines of the
+    /// standard library.
+    fn source(&self) -> Option<&str> {
+        self.source.as_deref()
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use ptx_check::plant::{self, Plan};
 use ptx_check::sass::{decode, entries, programs};
+use ptx_check::syntax;
 use ptx_check::tools::{
     self, ARCHITECTURES, MachineCode, NVDISASM_VERSION, PTXAS_VERSION, Tool, machine_code,
 };
@@ -120,7 +121,7 @@ pub fn run(options: &Options) -> Result<()> {
             said.lines().find(|line| line.contains(", V")).unwrap_or(&said)
         );
     }
-    let entries = entries(&text);
+    let entries = entries(&syntax::parse(&text).map_err(tools::Error::from)?);
     let look = |arch: &String| -> Result<(Vec<Line>, Result<String>)> {
         let MachineCode { said, listing, .. } =
             machine_code(&ptxas, &nvdisasm, &text, arch, false)?;

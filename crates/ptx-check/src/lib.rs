@@ -1,7 +1,14 @@
-//! Reads PTX and follows secrets through it.
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
+//!
+//! - [`syntax`] reads the text of PTX.
+//! - [`flow`] follows secrets, and [`sass`] does so in machine code.
+//! - [`plant`] plants leaks, to test the analysis.
+//! - [`tools`] runs NVIDIA's assembler and disassembler.
 
 pub mod flow;
-pub mod places;
 pub mod plant;
 pub mod sass;
+pub mod syntax;
 pub mod tools;

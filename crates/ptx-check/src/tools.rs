@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 use std::{fs, io};
 
+use crate::syntax;
+
 /// The version of the assembler with which the checks were developed. They know the machine code
 /// that it writes.
 pub const PTXAS_VERSION: &str = "13.0.88";
@@ -15,7 +17,7 @@ pub const NVDISASM_VERSION: &str = "13.5.37";
 /// The result of running a program.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason why a program did no work.
+/// The reason why there is no machine code.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A program of the CUDA toolkit is missing.
@@ -47,6 +49,9 @@ pub enum Error {
         /// Its output and its error messages.
         output: String,
     },
+    /// The text is not PTX.
+    #[error(transparent)]
+    Syntax(#[from] syntax::Error),
     /// No file could be written for a program.
     #[error("cannot write a temporary file")]
     Temporary(#[from] io::Error),

@@ -74,10 +74,20 @@ struct Outcome {
     cause: Option<Cause>,
 }
 
-/// Analyses a kernel. All its arrays are secret except those in `public`.
+/// What is secret when a kernel begins.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    /// The content of every array but these, and what earlier kernels left in shared memory and in
+    /// registers. Then every store to an array must store a secret, or the analysis has lost one.
+    AllBut(Objects),
+    /// The content of these arrays and the values of these other parameters, and nothing else.
+    Only(Objects),
+}
+
+/// Analyses a kernel.
 #[must_use]
-pub fn analyse(program: &Program, public: Objects) -> Report {
-    let mut analysis = Analysis::new(program, public);
+pub fn analyse(program: &Program, secrets: Secrets) -> Report {
+    let mut analysis = Analysis::new(program, secrets);
     let states = analysis.solve();
     analysis.report(&states)
 }
@@ -88,8 +98,12 @@ struct Analysis<'a> {
     blocks: BTreeMap<usize, usize>,
     /// The predicates whose truth values the analysis remembers, from [`guards`].
     guards: HashSet<Register>,
+    /// Whether everything that is not known to be public is secret.
+    is_strict: bool,
     /// The arrays whose content is secret at the start.
     sources: Objects,
+    /// The parameters whose values are secret.
+    values: Objects,
     /// The secret bits of each object, by the number of the object.
     memory: [u32; 64],
     /// The cause of the secret result of each instruction, by the index of the instruction.
@@ -99,19 +113,29 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn new(program: &'a Program, public: Objects) -> Self {
-        let (mut memory, mut sources) = ([0; 64], Objects::NONE);
-        // Until it is written, shared memory holds data of an earlier block, which may be secret.
-        memory[Objects::SHARED.bit()] = ALL_BITS;
-        for array in program.arrays.each().filter(|array| !array.meets(public)) {
+    fn new(program: &'a Program, secrets: Secrets) -> Self {
+        let (is_strict, sources, values) = match secrets {
+            Secrets::AllBut(public) => (true, program.arrays.without(public), Objects::NONE),
+            Secrets::Only(secret) => {
+                (false, program.arrays.and(secret), secret.without(program.arrays))
+            }
+        };
+        let mut memory = [0; 64];
+        if is_strict {
+            // Until it is written, shared memory holds data of an earlier block, which may be
+            // secret.
+            memory[Objects::SHARED.bit()] = ALL_BITS;
+        }
+        for array in sources.each() {
             memory[array.bit()] = ALL_BITS;
-            sources = sources | array;
         }
         Self {
             program,
             blocks: blocks(&program.code),
             guards: guards(&program.code),
+            is_strict,
             sources,
+            values,
             memory,
             causes: BTreeMap::new(),
             stores: BTreeMap::new(),
@@ -122,7 +146,8 @@ impl<'a> Analysis<'a> {
     fn solve(&mut self) -> BTreeMap<usize, State> {
         loop {
             let before = self.memory;
-            let secret = if self.program.leftovers_are_secret { ALL_BITS } else { 0 };
+            let are_secret = self.is_strict && self.program.leftovers_are_secret;
+            let secret = if are_secret { ALL_BITS } else { 0 };
             let first = Value { secret, objects: Objects::NONE };
             let first = State::start(self.program.registers.len(), first);
             let mut states = BTreeMap::from([(0, first)]);
@@ -209,6 +234,9 @@ impl<'a> Analysis<'a> {
         };
         for &register in &instruction.operands {
             add(value(register).secret, Cause::Register(register));
+        }
+        if instruction.values.meets(self.values) {
+            add(ALL_BITS, Cause::Object(instruction.values.and(self.values)));
         }
         let mut objects = Objects::NONE;
         let mut points_into = instruction.names;
@@ -358,7 +386,7 @@ impl<'a> Analysis<'a> {
                 self.step(index, &mut state);
             }
         }
-        if report.secret_stores == 0 {
+        if self.is_strict && report.secret_stores == 0 {
             report.findings.push(self.finding(Class::NoSecretStore, 0, None));
         }
         report
@@ -399,7 +427,7 @@ impl<'a> Analysis<'a> {
                 report.findings.push(self.finding(Class::TableStore, index, None));
             }
             report.secret_stores += usize::from(is_secret);
-            if !is_secret {
+            if self.is_strict && !is_secret {
                 report.findings.push(self.finding(Class::PublicStore, index, None));
             }
         }
@@ -429,7 +457,9 @@ impl<'a> Analysis<'a> {
                 }
                 Cause::Object(object) => (object.to_string(), self.stores.get(&object).copied()),
             };
-            let is_source = matches!(cause, Cause::Object(object) if object.meets(self.sources));
+            let is_source = matches!(
+                cause, Cause::Object(object) if object.meets(self.sources | self.values)
+            );
             let (Some(at), false) = (made_at, is_source) else {
                 steps.push(format!("{name}: its content is secret"));
                 break;

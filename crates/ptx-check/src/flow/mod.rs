@@ -1,8 +1,7 @@
 //! Follows secrets through compiled kernels (taint analysis).
 //!
-//! The content of every array that a kernel takes is secret, unless [`declared`] makes an
-//! exception. The kernel's numeric parameters, the numbers of threads and blocks, and the tables
-//! that are part of the program are public. The analysis follows the secrets through registers and
+//! [`Secrets`](analysis::Secrets) says what is secret when a kernel begins. The numbers of threads
+//! and blocks and the tables that are part of the program are public. The analysis follows the secrets through registers and
 //! memory. It reports every instruction whose time or memory access would depend on a secret: an
 //! address, a branch, a guard of an access, a lane of a shuffle, a barrier or a division. A branch
 //! on a secret is a finding, so in a kernel without findings, secrets flow through data only.

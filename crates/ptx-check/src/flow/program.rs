@@ -9,16 +9,24 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::BitOr;
 
+use crate::syntax;
+
 /// The error of a text that the decoder does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kernel}: {place}: not understood: {text}")]
 pub struct NotUnderstood {
     /// The kernel, or an empty string outside of kernels.
     pub kernel: String,
-    /// The line of PTX, or the address in machine code.
+    /// The line and column of PTX, or the address in machine code.
     pub place: String,
     /// The text that is not understood.
     pub text: String,
+}
+
+impl From<syntax::Error> for NotUnderstood {
+    fn from(error: syntax::Error) -> Self {
+        Self { kernel: String::new(), place: error.at.to_string(), text: error.problem.to_string() }
+    }
 }
 
 /// The number of a register in its [`Program`].
@@ -70,6 +78,18 @@ impl Objects {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Returns the objects that both sets have.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Returns the set without the objects of another one.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Returns whether the sets have an object in common.
@@ -259,6 +279,8 @@ pub struct Instruction {
     /// The objects whose addresses its text names. For example, the load of a parameter names the
     /// array to which the parameter points.
     pub names: Objects,
+    /// The parameters whose values it loads. The decoder of machine code leaves this empty.
+    pub values: Objects,
     /// Whether its result does not depend on its operands, as in `xor r, a, a`.
     pub is_constant: bool,
     /// Whether its results depend on the operands of all threads of the warp. The predicates of one
@@ -287,7 +309,9 @@ pub struct Program {
     pub name: String,
     /// The instructions.
     pub code: Vec<Instruction>,
-    /// The arrays whose addresses the kernel takes.
+    /// The parameters of the kernel, each as an object by its number.
+    pub parameters: Objects,
+    /// The parameters that are the addresses of arrays.
     pub arrays: Objects,
     /// Whether a register that was never written counts as secret, because it may hold data of
     /// another kernel.

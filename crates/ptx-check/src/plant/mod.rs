@@ -5,7 +5,7 @@ mod kernel;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::flow::analysis::{Finding, analyse};
+use crate::flow::analysis::{Finding, Secrets, analyse};
 use crate::flow::program::{Class, NotUnderstood, Objects, Program};
 use kernel::Kernel;
 use rayon::prelude::*;
@@ -323,7 +323,7 @@ fn findings<E: Send>(
         for program in decode(&garden.module(copies))? {
             match program {
                 Ok(program) => {
-                    let findings = analyse(&program, Objects::NONE).findings;
+                    let findings = analyse(&program, Secrets::AllBut(Objects::NONE)).findings;
                     reports.insert(program.name, Ok(findings));
                 }
                 Err(refused) => {

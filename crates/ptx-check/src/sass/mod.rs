@@ -56,6 +56,8 @@ use std::path::Path;
 use self::decode::Decoder;
 use self::listing::{Function, functions};
 use crate::flow::program::{Effect, NotUnderstood, Objects, Program};
+use crate::flow::ptx::is_array;
+use crate::syntax::{self, Module};
 use crate::tools::{self, machine_code};
 
 /// The parameters of an entry point.
@@ -69,46 +71,26 @@ pub struct Entry {
     pub arrays: Vec<(usize, Objects)>,
 }
 
-/// Reads the entry points in PTX with their parameters. Skips kernels with parameters that are
+/// Returns the entry points of PTX with their parameters. Skips kernels with parameters that are
 /// neither numbers nor pointers.
 #[must_use]
-pub fn entries(ptx: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    // The number of the next parameter, or `None` outside of a list of parameters.
-    let mut next = None;
-    for line in ptx.lines() {
-        let line = line.trim();
-        if let Some(name) = line.strip_prefix(".visible .entry ") {
-            let name = name.trim_end_matches(['(', ')', ' ']).to_owned();
-            entries.push(Entry { name, ..Entry::default() });
-            next = Some(0);
-        } else if let (Some(number), Some(entry), Some(parameter)) =
-            (&mut next, entries.last_mut(), line.strip_prefix(".param ."))
-        {
-            let kind = parameter.split([' ', '\t']).next().unwrap_or_default();
-            let is_known = !parameter.contains('[') && *number < Objects::MOST_ARRAYS;
-            let size = match kind.get(1..).filter(|_| is_known) {
-                Some("8") => 1,
-                Some("16") => 2,
-                Some("32") => 4,
-                Some("64") => 8,
-                _ => {
-                    entries.pop();
-                    next = None;
-                    continue;
-                }
-            };
-            let offset = entry.bytes.next_multiple_of(size);
-            if parameter.contains(" .ptr") {
-                entry.arrays.push((offset, Objects::array(*number)));
-            }
-            entry.bytes = offset + size;
-            *number += 1;
-        } else if line.starts_with('{') {
-            next = None;
+pub fn entries(module: &Module<'_>) -> Vec<Entry> {
+    module.kernels().filter_map(entry).collect()
+}
+
+fn entry(kernel: &syntax::Function<'_>) -> Option<Entry> {
+    let mut entry = Entry { name: kernel.name.to_owned(), ..Entry::default() };
+    (kernel.parameters.len() <= Objects::MOST_ARRAYS).then_some(())?;
+    for (number, parameter) in kernel.parameters.iter().enumerate() {
+        (parameter.length == Some(1)).then_some(())?;
+        let size = usize::try_from(parameter.kind.bytes()).ok()?;
+        let offset = entry.bytes.next_multiple_of(size);
+        if is_array(kernel, parameter) {
+            entry.arrays.push((offset, Objects::array(number)));
         }
+        entry.bytes = offset + size;
     }
-    entries
+    Some(entry)
 }
 
 /// The content of a kernel's constant banks.
@@ -274,7 +256,7 @@ pub fn programs(
     arch: &str,
 ) -> Result<Vec<Result<Program, NotUnderstood>>, tools::Error> {
     let code = machine_code(ptxas, nvdisasm, ptx, arch, true)?;
-    let mut programs = decode(&code.listing, &entries(ptx), arch);
+    let mut programs = decode(&code.listing, &entries(&syntax::parse(ptx)?), arch);
     let sources = lines::sources(&code.lines);
     for program in programs.iter_mut().flatten() {
         let Some(sources) = sources.get(program.name.as_str()) else { continue };

@@ -6,8 +6,9 @@ use super::decode::Named;
 use super::opcodes::kind;
 use super::operand::{File, Name, Text};
 use super::{Entry, decode, entries};
-use crate::flow::analysis::analyse;
+use crate::flow::analysis::{Secrets, analyse};
 use crate::flow::program::{Class, NotUnderstood, Objects, Program};
+use crate::syntax;
 
 /// The beginning of every kernel. R0 is the number of the thread, R1 is a secret, R2 and R3 are the
 /// address of an array, and UR4 and UR5 are its descriptor.
@@ -83,7 +84,11 @@ fn decoded(code: &str) -> Result<Program, NotUnderstood> {
 /// Returns the classes of the findings in a kernel. Adds [`BEGIN`] and [`END`] to its code first.
 fn found(code: &str) -> BTreeSet<Class> {
     let program = decoded(&format!("{BEGIN}{code}\n{END}")).unwrap();
-    analyse(&program, Objects::NONE).findings.iter().map(|finding| finding.class).collect()
+    analyse(&program, Secrets::AllBut(Objects::NONE))
+        .findings
+        .iter()
+        .map(|finding| finding.class)
+        .collect()
 }
 
 #[track_caller]
@@ -524,5 +529,6 @@ fn reads_entry_points() {
 ";
     let arrays = vec![(0, Objects::array(0)), (16, Objects::array(2))];
     let first = Entry { name: "a_653".into(), bytes: 25, arrays };
-    assert_eq!(entries(ptx), [first, Entry { name: "b_653".into(), ..Entry::default() }]);
+    let module = syntax::parse(ptx).unwrap();
+    assert_eq!(entries(&module), [first, Entry { name: "b_653".into(), ..Entry::default() }]);
 }

@@ -1,0 +1,335 @@
+//! Reads the body of a function.
+
+use std::collections::HashMap;
+
+use super::lexer::{Token, TokenKind};
+use super::parser::{Parser, integer};
+use super::{Error, Function, Guard, Instruction, Operand, Problem, Register, Type};
+
+/// The registers that the hardware defines, without the parts after a dot.
+const SPECIAL: &[&str] = &[
+    "%tid",
+    "%ntid",
+    "%laneid",
+    "%warpid",
+    "%nwarpid",
+    "%ctaid",
+    "%nctaid",
+    "%smid",
+    "%nsmid",
+    "%gridid",
+    "%lanemask_eq",
+    "%lanemask_le",
+    "%lanemask_lt",
+    "%lanemask_ge",
+    "%lanemask_gt",
+    "%clock",
+    "%clock_hi",
+    "%clock64",
+    "%globaltimer",
+    "%globaltimer_lo",
+    "%globaltimer_hi",
+    "%total_smem_size",
+    "%dynamic_smem_size",
+    "WARP_SZ",
+];
+
+/// A register, or several with numbers below `count`.
+#[derive(Copy, Clone)]
+struct Declared {
+    kind: Type,
+    count: Option<u64>,
+}
+
+/// The names that a body has declared.
+struct Scope<'a, 'f> {
+    function: &'f mut Function<'a>,
+    declared: HashMap<&'a str, Declared>,
+    /// The indices of the registers that the code has named.
+    known: HashMap<&'a str, usize>,
+    /// For each open brace, the declared names.
+    open: Vec<Vec<&'a str>>,
+    source: Option<(u64, u64)>,
+}
+
+impl<'a> Parser<'a> {
+    /// Reads a body in braces.
+    pub(super) fn body(&mut self, function: &mut Function<'a>) -> Result<(), Error> {
+        self.expect("{")?;
+        let mut scope = Scope {
+            function,
+            declared: HashMap::new(),
+            known: HashMap::new(),
+            open: vec![Vec::new()],
+            source: None,
+        };
+        while !scope.open.is_empty() {
+            self.statement(&mut scope)?;
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, scope: &mut Scope<'a, '_>) -> Result<(), Error> {
+        let token = self.peek();
+        match (token.kind, token.text) {
+            (TokenKind::Mark, "{") => {
+                self.enter()?;
+                self.advance();
+                scope.open.push(Vec::new());
+            }
+            (TokenKind::Mark, "}") => {
+                self.advance();
+                for name in scope.open.pop().into_iter().flatten() {
+                    scope.forget(name);
+                }
+                if !scope.open.is_empty() {
+                    self.leave();
+                }
+            }
+            (TokenKind::Mark, ";") => {
+                self.advance();
+            }
+            (TokenKind::Directive, ".loc") => self.location(scope),
+            (TokenKind::Directive, ".reg") => self.registers(scope)?,
+            (TokenKind::Directive, ".pragma") => self.pragma()?,
+            (TokenKind::Directive, ".file") => {
+                self.advance();
+                self.rest_of_line();
+            }
+            (TokenKind::Directive, _) => {
+                let variables = self.variables()?;
+                scope.function.variables.extend(variables);
+            }
+            (TokenKind::Word, _) | (TokenKind::Mark, "@") => self.labelled(scope)?,
+            _ => return Err(self.unexpected("a statement")),
+        }
+        Ok(())
+    }
+
+    fn location(&mut self, scope: &mut Scope<'a, '_>) {
+        self.advance();
+        let file = self.peek().text.parse();
+        self.advance();
+        let line = self.peek().text.parse();
+        self.rest_of_line();
+        if let (Ok(file), Ok(line)) = (file, line)
+            && !self.skipped.contains(&file)
+        {
+            scope.source = Some((file, line));
+        }
+    }
+
+    fn registers(&mut self, scope: &mut Scope<'a, '_>) -> Result<(), Error> {
+        self.advance();
+        let kind = self.of_kind(TokenKind::Directive, "a type")?;
+        let unknown = |parser: &Self| parser.unexpected("a type of registers");
+        let kind = Type::parse(&kind.text[1..]).ok_or_else(|| unknown(self))?;
+        loop {
+            let name = self.word("a name")?;
+            let count = match self.take("<") {
+                true => {
+                    let number = self.of_kind(TokenKind::Number, "a number")?;
+                    self.expect(">")?;
+                    Some(integer(number.text).ok_or_else(|| Error {
+                        at: number.at,
+                        problem: Problem::TooLarge(number.text.to_owned()),
+                    })?)
+                }
+                false => None,
+            };
+            scope.declare(name, Declared { kind, count })?;
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect(";")
+    }
+
+    /// Reads a label or an instruction.
+    fn labelled(&mut self, scope: &mut Scope<'a, '_>) -> Result<(), Error> {
+        let start = self.peek();
+        let guard = match self.take("@") {
+            true => {
+                let holds = !self.take("!");
+                let name = self.word("a predicate")?;
+                Some(Guard { register: scope.register(name)?, holds })
+            }
+            false => None,
+        };
+        let name = self.word("an instruction")?;
+        if guard.is_none() && self.take(":") {
+            let here = scope.function.code.len();
+            return match scope.function.labels.insert(name.text, here) {
+                None => Ok(()),
+                Some(_) => {
+                    Err(Error { at: name.at, problem: Problem::Twice(name.text.to_owned()) })
+                }
+            };
+        }
+        let mut parts = name.text.split('.');
+        let opcode = parts.next().unwrap_or_default();
+        let mut operands = Vec::new();
+        while self.peek().text != ";" {
+            if !operands.is_empty() {
+                self.expect(",")?;
+            }
+            operands.push(self.operand(scope)?);
+        }
+        let text = self.text[start.start..self.peek().start].trim_end();
+        self.advance();
+        scope.function.code.push(Instruction {
+            at: start.at,
+            text,
+            source: scope.source,
+            guard,
+            opcode,
+            modifiers: parts.collect(),
+            operands,
+        });
+        Ok(())
+    }
+
+    fn operand(&mut self, scope: &mut Scope<'a, '_>) -> Result<Operand<'a>, Error> {
+        let first = self.simple(scope)?;
+        if self.take("|") {
+            return Ok(Operand::Pair(Box::new(first), Box::new(self.simple(scope)?)));
+        }
+        Ok(first)
+    }
+
+    fn simple(&mut self, scope: &mut Scope<'a, '_>) -> Result<Operand<'a>, Error> {
+        let token = self.peek();
+        match (token.kind, token.text) {
+            (TokenKind::Word, _) => {
+                self.advance();
+                scope.name(token)
+            }
+            (TokenKind::Number, _) | (TokenKind::Mark, "-") => self.literal(),
+            (TokenKind::Mark, "!") => {
+                self.advance();
+                let name = self.word("a predicate")?;
+                Ok(Operand::Not(Box::new(scope.name(name)?)))
+            }
+            (TokenKind::Mark, "{") => Ok(Operand::Vector(self.several(scope, "}")?)),
+            (TokenKind::Mark, "(") => Ok(Operand::List(self.several(scope, ")")?)),
+            (TokenKind::Mark, "[") => {
+                self.advance();
+                let base = match self.peek().kind {
+                    TokenKind::Word => {
+                        let word = self.advance();
+                        scope.name(word)?
+                    }
+                    _ => self.literal()?,
+                };
+                let mut offset = 0;
+                if self.take("+") || self.peek().text == "-" {
+                    let at = self.peek();
+                    let Operand::Integer(value) = self.literal()? else {
+                        let expected = "a number";
+                        let found = at.text.to_owned();
+                        return Err(Error {
+                            at: at.at,
+                            problem: Problem::Unexpected { expected, found },
+                        });
+                    };
+                    offset = value as i64;
+                }
+                self.expect("]")?;
+                Ok(Operand::Address(Box::new(base), offset))
+            }
+            _ => Err(self.unexpected("an operand")),
+        }
+    }
+
+    /// Reads operands up to the bracket `end`.
+    fn several(
+        &mut self,
+        scope: &mut Scope<'a, '_>,
+        end: &'static str,
+    ) -> Result<Vec<Operand<'a>>, Error> {
+        self.enter()?;
+        self.advance();
+        let mut operands = Vec::new();
+        while !self.take(end) {
+            if !operands.is_empty() {
+                self.expect(",")?;
+            }
+            operands.push(self.operand(scope)?);
+        }
+        self.leave();
+        Ok(operands)
+    }
+}
+
+impl<'a> Scope<'a, '_> {
+    /// Declares a register. No declaration may hide another one, because names identify registers.
+    fn declare(&mut self, name: Token<'a>, declared: Declared) -> Result<(), Error> {
+        if self.declared.insert(name.text, declared).is_some() {
+            return Err(Error { at: name.at, problem: Problem::Twice(name.text.to_owned()) });
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.push(name.text);
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, name: &'a str) {
+        if let Some(Declared { count, .. }) = self.declared.remove(name) {
+            match count {
+                None => {
+                    self.known.remove(name);
+                }
+                Some(_) => self.known.retain(|known, _| family(known) != name),
+            }
+        }
+    }
+
+    /// Returns the index of a declared register.
+    fn register(&mut self, name: Token<'a>) -> Result<usize, Error> {
+        self.find(name.text).ok_or_else(|| Error {
+            at: name.at,
+            problem: Problem::Undeclared(name.text.to_owned()),
+        })
+    }
+
+    fn find(&mut self, name: &'a str) -> Option<usize> {
+        if let Some(&index) = self.known.get(name) {
+            return Some(index);
+        }
+        let kind = match self.declared.get(name) {
+            Some(Declared { kind, count: None }) => *kind,
+            _ => {
+                let family = family(name);
+                let Declared { kind, count } = self.declared.get(family)?;
+                let number: u64 = name[family.len()..].parse().ok()?;
+                (number < (*count)?).then_some(*kind)?
+            }
+        };
+        let index = self.function.registers.len();
+        self.function.registers.push(Register { name, kind });
+        self.known.insert(name, index);
+        Some(index)
+    }
+
+    /// Reads a name as an operand.
+    fn name(&mut self, name: Token<'a>) -> Result<Operand<'a>, Error> {
+        if name.text == "_" {
+            return Ok(Operand::Ignored);
+        }
+        if let Some(index) = self.find(name.text) {
+            return Ok(Operand::Register(index));
+        }
+        if SPECIAL.contains(&name.text.split('.').next().unwrap_or_default()) {
+            return Ok(Operand::Special(name.text));
+        }
+        if name.text.starts_with('%') {
+            return Err(Error { at: name.at, problem: Problem::Undeclared(name.text.to_owned()) });
+        }
+        Ok(Operand::Name(name.text))
+    }
+}
+
+/// Returns a name without the number at its end.
+fn family(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
