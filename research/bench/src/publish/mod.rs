@@ -7,6 +7,7 @@ mod batches;
 mod failures;
 mod gpus;
 mod laboratory;
+mod mechanisms;
 mod overview;
 mod palette;
 mod paper;
@@ -84,6 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         write(&args.out, TABLES, &format!("{}.csv", picture.name), &numbers)?;
     }
     write(&args.out, TABLES, "rates.csv", &rates::table(&args.records)?)?;
+    write(&args.out, TABLES, "mechanisms.csv", &mechanisms::table(&args.records)?)?;
     write(&args.out, TABLES, "published.jsonl", &report::lines(&args.records)?)
 }
 

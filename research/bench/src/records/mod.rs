@@ -10,6 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use ctru_measure::{KeyUse, Operation, Record, SeedUse};
+use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 
@@ -210,6 +211,19 @@ pub(crate) mod figure {
     pub(crate) const THREAD_INSTRUCTIONS: &str = "smsp__thread_inst_executed.sum";
 }
 
+/// Reads the lines of a file, also from the archives in `research/records`.
+pub(crate) fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {
+    let text = file::read(path)?;
+    let parse = |(number, line)| {
+        serde_json::from_str(line).map_err(|source| Error::Record {
+            file: path.display().to_string(),
+            line: number + 1,
+            source,
+        })
+    };
+    text.lines().enumerate().map(parse).collect()
+}
+
 /// Measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Records(pub(crate) Vec<Record>);
@@ -219,14 +233,7 @@ impl Records {
     pub(crate) fn read(paths: &[PathBuf]) -> Result<Self, Error> {
         let mut records = Vec::new();
         for path in paths {
-            for (number, line) in file::read(path)?.lines().enumerate() {
-                let record = serde_json::from_str(line).map_err(|source| Error::Record {
-                    file: path.display().to_string(),
-                    line: number + 1,
-                    source,
-                })?;
-                records.push(record);
-            }
+            records.extend(lines(path)?);
         }
         Ok(Self(records))
     }
