@@ -96,7 +96,7 @@ impl Parameters {
 /// Defines [`Parameters::description`].
 macro_rules! describe {
     ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
-        $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+        $($encoding:ident => $known_answer:literal;)*
     })+) => {
         impl Parameters {
             /// Returns what is known of the parameters.

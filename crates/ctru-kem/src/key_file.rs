@@ -147,7 +147,7 @@ impl From<InvalidSeed> for pkcs8::Error {
 /// Implements [`AssociatedOid`] for each set with keys in mixed-radix encoding.
 macro_rules! identifiers {
     ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
-        $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+        $($encoding:ident => $known_answer:literal;)*
     })+) => {$(
         impl AssociatedOid for params::$name<MixedRadix> {
             const OID: ObjectIdentifier = oid::ctru_prime(Set::$name);

@@ -362,7 +362,7 @@ macro_rules! implement {
 /// alone.
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
-        $($encoding:ident => $bytes:literal, $known_answer:literal;)*
+        $($encoding:ident => $known_answer:literal;)*
     })+) => {
         /// The types of all parameter sets.
         pub mod sets {
@@ -379,7 +379,9 @@ macro_rules! types {
                 type Ring = ctru_math::$ring;
                 type Encoding = $encoding;
                 type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<ctru_math::$ring>;
-                type DecapsulationKeyBytes = [u8; $bytes];
+                type DecapsulationKeyBytes = [u8; <ctru_math::$ring>::SECRET_POLY_BYTES
+                    + <Self::EncapsulationKeyBytes as Array<u8>>::LEN
+                    + SEED_BYTES];
                 const KNOWN_ANSWER: u128 = $known_answer;
             }
 
@@ -389,12 +391,6 @@ macro_rules! types {
             }
 
             operations!(implement! $name<$encoding>:);
-
-            const _: () = assert!(
-                $bytes == <ctru_math::$ring>::SECRET_POLY_BYTES
-                    + <$name<$encoding> as ParameterSet>::ENCAPSULATION_KEY_BYTES
-                    + SEED_BYTES
-            );
         )*
         )+
     };
