@@ -26,7 +26,7 @@ macro_rules! test_of_each_set {
         #[allow(non_snake_case)]
         mod $check {
             macro_rules! of_set {
-                (smallest $set:ident $first:ident $second:ident) => {
+                (smallest $set:ident $name:literal $first:ident $second:ident) => {
                     mod $set {
                         #[test]
                         fn $first() {
@@ -38,7 +38,7 @@ macro_rules! test_of_each_set {
                         }
                     }
                 };
-                (larger $set:ident $first:ident $second:ident) => {
+                (larger $set:ident $name:literal $first:ident $second:ident) => {
                     mod $set {
                         #[test]
                         $($larger)*

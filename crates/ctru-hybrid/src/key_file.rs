@@ -6,20 +6,20 @@ use ctru_kem::pkcs8::{
     self, AssociatedOid, DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
     ObjectIdentifier, spki,
 };
-use ctru_kem::{Set, sets};
+use ctru_kem::{Set, for_each_set, sets};
 
 use crate::keys::{DecapsulationKey, EncapsulationKey};
-use crate::params::{ParameterSet, X25519CtruPrime, hybrids};
+use crate::params::{ParameterSet, X25519CtruPrime};
 
-/// Implements [`AssociatedOid`] for each hybrid.
-macro_rules! identifiers {
-    ($($set:ident, $name:literal, $key:literal, $ciphertext:literal, $known_answer:literal;)+) => {$(
+/// Implements [`AssociatedOid`] for the hybrid of a set.
+macro_rules! identifier {
+    ($size:ident $set:ident $name:literal $($encoding:ident)*) => {
         impl AssociatedOid for X25519CtruPrime<sets::$set> {
             const OID: ObjectIdentifier = oid::x25519_ctru_prime(Set::$set);
         }
-    )+};
+    };
 }
-hybrids!(identifiers!);
+for_each_set!(identifier);
 
 impl<P: ParameterSet + AssociatedOid> EncodePublicKey for EncapsulationKey<P> {
     fn to_public_key_der(&self) -> spki::Result<Document> {

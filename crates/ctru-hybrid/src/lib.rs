@@ -16,7 +16,7 @@ pub use ctru_kem::pkcs8;
 pub use ctru_kem::sets::{self, *};
 pub use ctru_kem::{
     InvalidEncapsulationKey, InvalidLength, InvalidSeed, SHARED_SECRET_BYTES, Set, SharedSecret,
-    WrongAnswer,
+    WrongAnswer, with_set,
 };
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
 pub use known_answer::known_answer_test;

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use ctru_kem::{MixedRadix, SEED_BYTES, sets};
+use ctru_kem::{MixedRadix, SEED_BYTES, Set, for_each_set, sets};
 use ctru_math::array::Array;
 
 /// Bytes of a private or public key of X25519, and of its result.
@@ -44,85 +44,53 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     type CiphertextBytes: Array<u8>;
     /// The last part of the input of the hash that makes shared secrets.
     const LABEL: &'static str;
-    /// The result of the known-answer test, as an implementation in Python has computed it.
-    const KNOWN_ANSWER: u128;
+    /// The result of the known-answer test, if it is known.
+    const KNOWN_ANSWER: Option<u128>;
 }
 
 /// The set `P` of CTRU-Prime, with keys in mixed-radix encoding, together with X25519.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct X25519CtruPrime<P>(PhantomData<P>);
 
-/// Passes the list of hybrids to another macro: the set of each, its name, the lengths of an
-/// encapsulation key and of a ciphertext in bytes, and the known answer.
-macro_rules! hybrids {
-    ($then:ident! $($argument:tt)*) => {
-        $then! {
-            $($argument)*
-            CtruPrime653, "CTRU-Prime-653", 1026, 930, 0xdbc20d44e60850d1664bb9df07ccc639;
-            CtruPrime761, "CTRU-Prime-761", 1190, 984, 0x9603ee839a5e05764f1774a3e04ad55c;
-            CtruPrime1277, "CTRU-Prime-1277", 2099, 1629, 0x1cb5085660f47efbd3e4f3557f1c91d6;
-        }
-    };
+/// Returns the result of the known-answer test of a set, as an implementation in Python has computed
+/// it, if it is known.
+const fn known_answer(set: Set) -> Option<u128> {
+    Some(match set {
+        Set::CtruPrime653 => 0xdbc20d44e60850d1664bb9df07ccc639,
+        Set::CtruPrime761 => 0x9603ee839a5e05764f1774a3e04ad55c,
+        Set::CtruPrime1277 => 0x1cb5085660f47efbd3e4f3557f1c91d6,
+        _ => return None,
+    })
 }
-#[cfg(feature = "pkcs8")]
-pub(crate) use hybrids;
 
-/// Implements the traits of the hybrids.
-macro_rules! implement {
-    ($(
-        $set:ident,
-        $name:literal,
-        $encapsulation_key:literal,
-        $ciphertext:literal,
-        $known_answer:literal;
-    )+) => {$(
+/// Defines the hybrid of a set.
+macro_rules! hybrid {
+    ($size:ident $set:ident $name:literal $($encoding:ident)*) => {
         impl ParameterSet for X25519CtruPrime<sets::$set> {
             const NAME: &'static str = concat!($name, " X25519");
         }
 
         impl Sealed for X25519CtruPrime<sets::$set> {
             type Ctru = sets::$set;
-            type EncapsulationKeyBytes = [u8; $encapsulation_key];
-            type CiphertextBytes = [u8; $ciphertext];
+            type EncapsulationKeyBytes = [u8;
+                <sets::$set as ctru_kem::ParameterSet>::ENCAPSULATION_KEY_BYTES + X25519_BYTES];
+            type CiphertextBytes =
+                [u8; <sets::$set as ctru_kem::ParameterSet>::CIPHERTEXT_BYTES + X25519_BYTES];
             const LABEL: &'static str = concat!($name, " X25519 SHA3-256 v1");
-            const KNOWN_ANSWER: u128 = $known_answer;
-        }
-
-        const _: () = {
-            use ctru_kem::ParameterSet;
-            assert!($encapsulation_key == <sets::$set>::ENCAPSULATION_KEY_BYTES + X25519_BYTES);
-            assert!($ciphertext == <sets::$set>::CIPHERTEXT_BYTES + X25519_BYTES);
-        };
-    )+};
-}
-hybrids!(implement!);
-
-/// Defines [`with_hybrid`](crate::with_hybrid). `$d` is a dollar sign.
-macro_rules! dispatch {
-    ($d:tt $(
-        $set:ident,
-        $name:literal,
-        $encapsulation_key:literal,
-        $ciphertext:literal,
-        $known_answer:literal;
-    )+) => {
-        /// Evaluates an expression in which a name is the type of the hybrid of a
-        /// [`Set`](crate::Set). The compiler compiles the expression once for each of them, so it
-        /// should only call a function.
-        #[macro_export]
-        macro_rules! with_hybrid {
-            ($d set:expr, $d P:ident => $d body:expr) => {
-                match $d set {
-                    $(
-                        $d crate::Set::$set => {
-                            type $d P = $d crate::X25519CtruPrime<$d crate::sets::$set>;
-                            $d body
-                        }
-                    )+
-                    _ => unreachable!("all sets are in the list"),
-                }
-            };
+            const KNOWN_ANSWER: Option<u128> = known_answer(Set::$set);
         }
     };
 }
-hybrids!(dispatch! $);
+for_each_set!(hybrid);
+
+/// Evaluates an expression in which a name is the type of the hybrid of a [`Set`]. The compiler
+/// compiles the expression once for each of them, so it should only call a function.
+#[macro_export]
+macro_rules! with_hybrid {
+    ($set:expr, $P:ident => $body:expr) => {
+        $crate::with_set!($set, Ctru => {
+            type $P = $crate::X25519CtruPrime<Ctru>;
+            $body
+        })
+    };
+}

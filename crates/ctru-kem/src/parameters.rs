@@ -126,6 +126,33 @@ macro_rules! dispatch {
 }
 sets!(dispatch! $);
 
+/// Defines [`with_set`]. `$d` is a dollar sign.
+macro_rules! dispatch_sets {
+    ($d:tt $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($encoding:ident => $known_answer:literal;)*
+    })+) => {
+        /// Evaluates an expression in which a name is the type of a [`Set`] with keys in
+        /// mixed-radix encoding, like [`with_parameters`].
+        #[macro_export]
+        macro_rules! with_set {
+            ($d set:expr, $d P:ident => $d body:expr) => {
+                match $d set {
+                    $(
+                        $d crate::Set::$name => {
+                            type $d P = $d crate::$name;
+                            $d body
+                        }
+                    )+
+                    // Other crates see that there may be more sets one day.
+                    #[allow(unreachable_patterns)]
+                    _ => unreachable!("all sets are in the list"),
+                }
+            };
+        }
+    };
+}
+sets!(dispatch_sets! $);
+
 /// Defines [`for_each_set`]. `$d` is a dollar sign.
 macro_rules! export {
     (
@@ -137,16 +164,16 @@ macro_rules! export {
             $($encoding:ident => $known_answer:literal;)*
         })*
     ) => {
-        /// Calls the macro `$callback` for each set: `$callback! { smallest NAME ENCODING... }` for
-        /// the first one, and `$callback! { larger NAME ENCODING... }` for the others.
+        /// Calls the macro `$callback` for each set: `$callback! { smallest TYPE NAME ENCODING... }`
+        /// for the first one, and `$callback! { larger TYPE NAME ENCODING... }` for the others.
         ///
         /// This macro is for the crates of this workspace. It may change at any time.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_set {
             ($d callback:ident) => {
-                $d callback! { smallest $first $($of_first)* }
-                $($d callback! { larger $name $($encoding)* })*
+                $d callback! { smallest $first $c $($of_first)* }
+                $($d callback! { larger $name $text $($encoding)* })*
             };
         }
     };

@@ -1,11 +1,15 @@
 import { CtruError } from "./error.js";
 
-/** The sets, in the order of the numbers by which the module names them. */
-const IDS = [653, 761, 1277, "653-packed13", "761-packed13", "1277-packed13"];
+/** What the number of a set in the module has in addition, if its keys have 13 bits a coefficient. */
+const PACKED13 = 2 ** 16;
 
-/** Returns the sizes of all sets. `sizesOf` returns those of the set with a number. */
-export function readSets(sizesOf) {
-  const sets = IDS.map((id, number) => {
+/**
+ * Returns the sizes of all sets. `numbers` are those of the sets in the module, and `sizesOf` returns
+ * the sizes of the set with a number.
+ */
+export function readSets(numbers, sizesOf) {
+  const sets = Array.from(numbers, (number) => {
+    const id = number < PACKED13 ? number : `${number - PACKED13}-packed13`;
     const [
       encapsulationKeyBytes,
       decapsulationKeyBytes,
@@ -28,14 +32,15 @@ export function readSets(sizesOf) {
   return Object.freeze(Object.fromEntries(sets));
 }
 
-/** Returns the number of a set. */
-export function numberOf(set) {
-  const number = IDS.indexOf(set);
-  if (number < 0) {
-    const got = ["number", "string"].includes(typeof set) ? set : typeof set;
-    throw new CtruError("set", `the sets are ${IDS.join(", ")}, got ${got}`);
+/** Returns the number of a set in the module. `sets` are all sets. */
+export function numberOf(sets, set) {
+  if (typeof set === "number" && Object.hasOwn(sets, set)) return set;
+  // The name of a set that has a number is no name.
+  if (typeof set === "string" && set.includes("-") && Object.hasOwn(sets, set)) {
+    return parseInt(set) + PACKED13;
   }
-  return number;
+  const got = ["number", "string"].includes(typeof set) ? set : typeof set;
+  throw new CtruError("set", `the sets are ${Object.keys(sets).join(", ")}, got ${got}`);
 }
 
 /** Returns a method or a getter of all arrays of numbers, which no array can replace. */

@@ -76,18 +76,18 @@ class Ctru {
     this.#module = module;
     this.#compiled = compiled;
     this.simd = module.simd;
-    this.sets = readSets((set) => call(module, "sizes", [set]));
+    this.sets = readSets(call(module, "numbers", []), (set) => call(module, "sizes", [set]));
     Object.freeze(this);
   }
 
   keypair(set, seed) {
-    const operands = [numberOf(set), 1, optionalBytes("seed", seed)];
+    const operands = [numberOf(this.sets, set), 1, optionalBytes("seed", seed)];
     const [encapsulationKey, decapsulationKey] = this.#attempt("generate", operands);
     return { encapsulationKey, decapsulationKey };
   }
 
   encapsulate(set, encapsulationKey, seed) {
-    const number = numberOf(set);
+    const number = numberOf(this.sets, set);
     const key = bytes("encapsulationKey", encapsulationKey);
     const operands = [number, key, 1, optionalBytes("seed", seed)];
     const [ciphertext, sharedSecret] = this.#attempt("encapsulate", operands);
@@ -95,20 +95,20 @@ class Ctru {
   }
 
   decapsulate(set, decapsulationKey, ciphertext) {
-    const number = numberOf(set);
+    const number = numberOf(this.sets, set);
     const key = bytes("decapsulationKey", decapsulationKey);
     const operands = [number, key, bytes("ciphertext", ciphertext), 1];
     return this.#attempt("decapsulate", operands);
   }
 
   keypairs(set, count, seeds) {
-    const operands = [numberOf(set), checkCount(count), optionalBytes("seeds", seeds)];
+    const operands = [numberOf(this.sets, set), checkCount(count), optionalBytes("seeds", seeds)];
     const [encapsulationKeys, decapsulationKeys] = this.#attempt("generate", operands, 0);
     return { encapsulationKeys, decapsulationKeys };
   }
 
   encapsulateBatch(set, encapsulationKeys, count, seeds) {
-    const number = numberOf(set);
+    const number = numberOf(this.sets, set);
     const keys = bytes("encapsulationKeys", encapsulationKeys);
     const operands = [number, keys, checkCount(count), optionalBytes("seeds", seeds)];
     const [ciphertexts, sharedSecrets] = this.#attempt("encapsulate", operands, 0);
@@ -116,7 +116,7 @@ class Ctru {
   }
 
   decapsulateBatch(set, decapsulationKeys, ciphertexts) {
-    const number = numberOf(set);
+    const number = numberOf(this.sets, set);
     const keys = bytes("decapsulationKeys", decapsulationKeys);
     const rows = bytes("ciphertexts", ciphertexts);
     const count = Math.floor(rows.length / this.sets[set].ciphertextBytes);

@@ -82,7 +82,7 @@ class Pool {
   }
 
   async keypairs(set, count, seeds) {
-    const number = numberOf(set);
+    const number = numberOf(this.#sets, set);
     const sizes = this.#sets[set];
     checkCount(count);
     const given = optionalBytes("seeds", seeds);
@@ -101,7 +101,7 @@ class Pool {
   }
 
   async encapsulateBatch(set, encapsulationKeys, count, seeds) {
-    const number = numberOf(set);
+    const number = numberOf(this.#sets, set);
     const sizes = this.#sets[set];
     const keys = bytes("encapsulationKeys", encapsulationKeys);
     checkCount(count);
@@ -124,7 +124,7 @@ class Pool {
   }
 
   async decapsulateBatch(set, decapsulationKeys, ciphertexts) {
-    const number = numberOf(set);
+    const number = numberOf(this.#sets, set);
     const sizes = this.#sets[set];
     const keys = bytes("decapsulationKeys", decapsulationKeys);
     const given = bytes("ciphertexts", ciphertexts);

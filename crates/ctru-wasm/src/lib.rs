@@ -20,6 +20,12 @@ use set::parameters;
 #[cfg_attr(not(target_feature = "simd128"), wasm_bindgen(js_name = "scalar"))]
 pub fn name() {}
 
+/// Returns the numbers of all sets: the degree of the ring, plus 2^16 for 13-bit encoding.
+#[wasm_bindgen]
+pub fn numbers() -> Vec<u32> {
+    set::numbers().collect()
+}
+
 /// Returns the sizes of a set in bytes: of an encapsulation key, a decapsulation key, a ciphertext,
 /// a shared secret, the seed of a key pair, and the seed of an encapsulation.
 ///

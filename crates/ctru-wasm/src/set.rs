@@ -1,16 +1,28 @@
 //! The parameter sets by number, as the JavaScript of the package names them.
 
-use ctru_kem::{Encoding, Parameters, Set};
+use ctru_kem::{Encoding, Parameters};
 
 use crate::fault::Fault;
 
-/// Returns the parameters with a number: that of the set in [`Set::ALL`], plus the number of all
-/// sets for each encoding before theirs in [`Encoding::ALL`].
+/// Returns the number of parameters: the degree of the ring, plus 2^16 for 13-bit encoding.
+fn number(parameters: Parameters) -> u32 {
+    let encoding = match parameters.encoding {
+        Encoding::MixedRadix => 0,
+        Encoding::Packed13 => 1 << 16,
+    };
+    parameters.degree() as u32 + encoding
+}
+
+/// Returns the numbers of all parameters.
+pub(crate) fn numbers() -> impl Iterator<Item = u32> {
+    Parameters::ALL.iter().copied().map(number)
+}
+
+/// Returns the parameters with a number.
 ///
 /// # Errors
 /// [`Fault::Set`] if no parameters have the number.
-pub(crate) fn parameters(number: u32) -> Result<Parameters, Fault> {
-    let (encoding, set) = (number as usize / Set::ALL.len(), number as usize % Set::ALL.len());
-    let encoding = *Encoding::ALL.get(encoding).ok_or(Fault::Set)?;
-    Ok(Parameters { set: Set::ALL[set], encoding })
+pub(crate) fn parameters(of: u32) -> Result<Parameters, Fault> {
+    let mut all = Parameters::ALL.iter().copied();
+    all.find(|&parameters| number(parameters) == of).ok_or(Fault::Set)
 }
