@@ -2,8 +2,8 @@
 //!
 //! [`parse`] follows the grammar of "PTX ISA": directives, declarations, functions, and in their
 //! bodies statements with guards and operands. It finds the declaration of every register, and
-//! knows no instruction: opcodes and names are words, whose meaning [`flow`](crate::flow) knows. An
-//! [`Error`] tells the line and the column.
+//! knows no instruction: opcodes and names are words, whose meaning [`flow`](crate::flow) and
+//! [`run`](crate::run) know. An [`Error`] tells the line and the column.
 
 mod body;
 mod lexer;

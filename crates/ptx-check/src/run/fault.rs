@@ -1,0 +1,177 @@
+//! What a launch can fail with.
+
+use std::fmt;
+
+use crate::syntax::{self, Position};
+
+/// The reason why a launch did not end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is not PTX.
+    #[error(transparent)]
+    Syntax(#[from] syntax::Error),
+    /// The text has no kernel of this name.
+    #[error("there is no kernel {0}")]
+    NoKernel(String),
+    /// The kernel takes other arguments.
+    #[error("{kernel} takes {takes} parameters of other sizes than the {given} arguments")]
+    Arguments {
+        /// The kernel.
+        kernel: String,
+        /// The number of its parameters.
+        takes: usize,
+        /// The number of the arguments.
+        given: usize,
+    },
+    /// A block has no threads or too many, a grid has too many blocks, or memory is too large.
+    #[error("the launch is too large or empty")]
+    Shape,
+    /// An instruction or a declaration that the interpreter does not know.
+    #[error("{kernel}: {at}: not known: {text}")]
+    Unknown {
+        /// The kernel.
+        kernel: String,
+        /// Its place.
+        at: Position,
+        /// Its text.
+        text: String,
+    },
+    /// The kernel broke a rule.
+    #[error(transparent)]
+    Broken(Box<Broken>),
+}
+
+/// A rule that a thread broke, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The kernel.
+    pub kernel: String,
+    /// The block of the thread.
+    pub block: [u32; 3],
+    /// The thread in its block.
+    pub thread: [u32; 3],
+    /// The instruction.
+    pub at: Position,
+    /// Its text.
+    pub text: String,
+    /// Its source line, if the PTX names it.
+    pub source: Option<String>,
+    /// The rule.
+    pub rule: Rule,
+}
+
+/// A rule of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rule {
+    /// An address leads to no memory.
+    #[error("the address {0:#x} leads to no memory")]
+    NoMemory(u64),
+    /// An access leaves its array, or shared, local or parameter memory.
+    #[error("{bytes} bytes at {offset} of {length} bytes")]
+    OutOfBounds {
+        /// The first byte.
+        offset: i64,
+        /// The number of bytes.
+        bytes: usize,
+        /// The size of the memory.
+        length: usize,
+    },
+    /// An address is no multiple of the size of its access.
+    #[error("{bytes} bytes at {offset}, which is not aligned")]
+    Misaligned {
+        /// The first byte.
+        offset: u64,
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// A read of memory that nothing has written, or that a copy under way will write.
+    #[error("byte {0} is not defined")]
+    Undefined(u64),
+    /// A write to constants.
+    #[error("constants are only read")]
+    Constant,
+    /// Two threads access a byte, at least one writes it, and they have not met in between.
+    #[error(
+        "race on byte {byte} with block {block:?} thread {thread:?}, which {} it at {at}: {text}",
+        if *is_write { "wrote" } else { "read" }
+    )]
+    Race {
+        /// The byte of its array or of shared memory.
+        byte: u64,
+        /// The block of the other thread.
+        block: [u32; 3],
+        /// The other thread.
+        thread: [u32; 3],
+        /// Whether the other thread wrote.
+        is_write: bool,
+        /// The instruction of the other thread.
+        at: Position,
+        /// Its text.
+        text: String,
+    },
+    /// Threads that wait for others which never come: they have ended, or wait elsewhere.
+    #[error("other threads, which it waits for, ended or wait elsewhere")]
+    Divergent,
+    /// A thread reads from a thread that has ended or does not take part.
+    #[error("lane {0} does not take part")]
+    Lane(u32),
+    /// A thread executes an instruction whose set of threads does not contain it.
+    #[error("the thread is not in the set of threads")]
+    NotInSet,
+    /// More instructions than the launch may execute.
+    #[error("the launch executes more instructions than it may")]
+    TooLong,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, block, thread, at, text, source, rule } = self;
+        write!(f, "{kernel}: block {block:?} thread {thread:?}: {at}: {text}")?;
+        source.iter().try_for_each(|source| write!(f, " (near {source})"))?;
+        write!(f, ": {rule}")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// A thread at an instruction.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// The number of the block in the launch.
+    pub(super) block: u32,
+    /// The number of the thread in the block.
+    pub(super) thread: u32,
+    /// How many barriers of the block it has passed.
+    pub(super) barriers: u32,
+    /// How many barriers of the warp it has passed, plus one. Zero stands for no access.
+    pub(super) clock: u32,
+    /// The index of the instruction.
+    pub(super) at: u32,
+}
+
+/// A fault as the machine finds it, without names.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) now: Moment,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    OutOfBounds { offset: i64, bytes: usize, length: usize },
+    Misaligned { offset: u64, bytes: usize },
+    Undefined { offset: u64 },
+    Constant,
+    Race { earlier: Moment, is_write: bool, byte: u64 },
+    Plain(Rule),
+}
+
+impl Fault {
+    pub(super) const fn at(now: Moment, kind: Kind) -> Self {
+        Self { now, kind }
+    }
+
+    pub(super) const fn rule(now: Moment, rule: Rule) -> Self {
+        Self { now, kind: Kind::Plain(rule) }
+    }
+}

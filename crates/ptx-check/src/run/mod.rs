@@ -1,0 +1,256 @@
+//! Runs kernels on the CPU, and checks what they do.
+//!
+//! The threads of a warp that are at the same instruction execute it together. Of several groups,
+//! the one at the earliest instruction goes first, so threads that part meet again as soon as they
+//! can. An instruction for several threads of a warp waits for all of them. Blocks run one after
+//! the other.
+//!
+//! A launch ends with an [`Error`] at the first access outside of memory, to undefined memory or
+//! without alignment, at the first race, and when threads wait for others in vain. Two threads race
+//! if both access a byte, one of them writes, not both accesses are atomic, and no barrier lies
+//! between. Each byte remembers its last write and two reads by threads that race with no other, so
+//! a race with a third reader can be missed. An instruction that is not known is refused before
+//! the launch begins.
+
+mod arithmetic;
+mod fault;
+mod matrix;
+mod memory;
+mod program;
+mod warp;
+
+pub use self::fault::{Broken, Error, Rule};
+use self::fault::{Fault, Kind, Moment};
+use self::memory::Region;
+use self::program::{Layout, Step, program};
+use self::warp::{Block, Memory};
+use crate::syntax::{Function, Module, Operand, Variable};
+
+/// The largest sizes of a launch: threads of a block, and bytes of each kind of memory.
+const MOST_THREADS: u64 = 1024;
+const MOST_SHARED: u64 = 256 << 10;
+const MOST_LOCAL: u64 = 512 << 10;
+const MOST_PARAMETERS: u64 = 32 << 10;
+const MOST_VARIABLES: u64 = 1 << 30;
+/// The distance between the addresses of two arrays, which no array reaches.
+const APART: u32 = 36;
+
+/// A launch of a kernel.
+#[derive(Clone, Debug)]
+pub struct Launch<'m> {
+    /// The text with the kernel.
+    pub module: &'m Module<'m>,
+    /// The name of the kernel.
+    pub kernel: &'m str,
+    /// The number of blocks in each direction.
+    pub grid: [u32; 3],
+    /// The number of threads of a block in each direction.
+    pub block: [u32; 3],
+    /// The bytes of shared memory besides those that the kernel declares.
+    pub shared_bytes: u32,
+    /// The number of instructions, counted for each thread, after which the launch fails.
+    pub most_instructions: u64,
+}
+
+/// An argument of a kernel.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The address of the array with this index.
+    Array(usize),
+    /// A number, of which the parameter takes the lowest bytes.
+    Number(u64),
+}
+
+/// Memory of the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Array {
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// Which bytes have been written. Kernels must not read others.
+    pub defined: Vec<bool>,
+}
+
+impl Array {
+    /// Returns memory with a content.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { defined: vec![true; bytes.len()], bytes }
+    }
+
+    /// Returns memory without a content.
+    #[must_use]
+    pub fn undefined(bytes: usize) -> Self {
+        Self { bytes: vec![0xa5; bytes], defined: vec![false; bytes] }
+    }
+}
+
+impl Launch<'_> {
+    /// Runs the kernel. Returns the number of instructions, counted for each thread.
+    ///
+    /// # Errors
+    /// [`Error`] if the launch cannot begin, or at the first rule that a thread breaks. Then the
+    /// arrays have what was written so far.
+    pub fn run(&self, arrays: &mut [Array], arguments: &[Argument]) -> Result<u64, Error> {
+        let kernel = self.module.kernels().find(|kernel| kernel.name == self.kernel);
+        let kernel = kernel.ok_or_else(|| Error::NoKernel(self.kernel.to_owned()))?;
+        let product =
+            |sizes: [u32; 3]| sizes.iter().try_fold(1_u64, |all, &n| all.checked_mul(n.into()));
+        let (Some(threads), Some(blocks)) = (product(self.block), product(self.grid)) else {
+            return Err(Error::Shape);
+        };
+        if !(1..=MOST_THREADS).contains(&threads) || !(1..=u64::from(u32::MAX)).contains(&blocks) {
+            return Err(Error::Shape);
+        }
+        let variables: Vec<&Variable<'_>> = self
+            .module
+            .variables
+            .iter()
+            .chain(&kernel.variables)
+            .filter(|variable| matches!(variable.space, "global" | "const"))
+            .collect();
+        let mut regions = Vec::new();
+        let mut left = MOST_VARIABLES;
+        for variable in &variables {
+            let region = content(variable, &mut left).ok_or_else(|| Error::Unknown {
+                kernel: kernel.name.to_owned(),
+                at: variable.at,
+                text: variable.name.to_owned(),
+            })?;
+            regions.push(region);
+        }
+        let address = |index: usize| (index as u64 + 1) << APART;
+        let address_of =
+            |name: &str| variables.iter().position(|known| known.name == name).map(address);
+        let (code, layout) = program(self.module, kernel, &address_of)?;
+        let shared = layout.shared.saturating_add(self.shared_bytes.into());
+        if shared > MOST_SHARED
+            || layout.local > MOST_LOCAL
+            || layout.parameter_bytes > MOST_PARAMETERS
+        {
+            return Err(Error::Shape);
+        }
+        let first = regions.len();
+        let parameters =
+            passed(kernel, &layout, arrays, arguments, &|index| address(first + index))?;
+        for array in arrays.iter_mut() {
+            let Array { bytes, defined } = std::mem::take(array);
+            regions.push(Region::new(bytes, defined, false));
+        }
+        let mut memory = Memory { regions, shared: Region::default(), parameters };
+        let done = self.blocks(kernel, &code, &layout, shared as usize, &mut memory);
+        for (array, region) in arrays.iter_mut().zip(memory.regions.drain(first..)) {
+            *array = Array { bytes: region.bytes, defined: region.defined };
+        }
+        done
+    }
+
+    fn blocks(
+        &self,
+        kernel: &Function<'_>,
+        code: &[Step],
+        layout: &Layout,
+        shared: usize,
+        memory: &mut Memory,
+    ) -> Result<u64, Error> {
+        let mut left = self.most_instructions;
+        let widths: Vec<u32> = kernel.registers.iter().map(|known| known.kind.bits).collect();
+        for number in 0..self.grid.iter().product() {
+            memory.shared = Region::undefined(shared);
+            let place = place(number, self.grid);
+            let local = layout.local as usize;
+            let mut block =
+                Block::new(code, &widths, local, (number, place), self.grid, self.block);
+            block.run(memory, &mut left).map_err(|fault| self.broken(kernel, &fault))?;
+        }
+        Ok(self.most_instructions - left)
+    }
+
+    /// Adds the names to a fault.
+    fn broken(&self, kernel: &Function<'_>, fault: &Fault) -> Error {
+        let Moment { block, thread, at, .. } = fault.now;
+        let instruction = |at: u32| kernel.code.get(at as usize);
+        let text = |at: u32| instruction(at).map_or("the end", |read| read.text).replace('\t', " ");
+        let position = |at: u32| instruction(at).map_or(kernel.at, |read| read.at);
+        let rule = match fault.kind.clone() {
+            Kind::OutOfBounds { offset, bytes, length } => {
+                Rule::OutOfBounds { offset, bytes, length }
+            }
+            Kind::Misaligned { offset, bytes } => Rule::Misaligned { offset, bytes },
+            Kind::Undefined { offset } => Rule::Undefined(offset),
+            Kind::Constant => Rule::Constant,
+            Kind::Race { earlier, is_write, byte } => Rule::Race {
+                byte,
+                block: place(earlier.block, self.grid),
+                thread: place(earlier.thread, self.block),
+                is_write,
+                at: position(earlier.at),
+                text: text(earlier.at),
+            },
+            Kind::Plain(rule) => rule,
+        };
+        Error::Broken(Box::new(Broken {
+            kernel: kernel.name.to_owned(),
+            block: place(block, self.grid),
+            thread: place(thread, self.block),
+            at: position(at),
+            text: text(at),
+            source: instruction(at).and_then(|read| self.module.source(read)),
+            rule,
+        }))
+    }
+}
+
+/// Returns the coordinates of a number.
+const fn place(number: u32, sizes: [u32; 3]) -> [u32; 3] {
+    [number % sizes[0], number / sizes[0] % sizes[1], number / sizes[0] / sizes[1]]
+}
+
+/// Returns the memory of a variable, or `None` if its content is not known or too large.
+fn content(variable: &Variable<'_>, left: &mut u64) -> Option<Region> {
+    let size = variable.kind.bytes();
+    let bytes = variable.length?.checked_mul(size)?;
+    *left = left.checked_sub(bytes)?;
+    let mut content = vec![0; usize::try_from(bytes).ok()?];
+    let elements = content.chunks_exact_mut(usize::try_from(size).ok()?);
+    for (element, initial) in elements.zip(&variable.initial) {
+        let value = match initial {
+            Operand::Integer(value) | Operand::Double(value) => *value,
+            Operand::Single(value) => u64::from(*value),
+            _ => return None,
+        };
+        element.copy_from_slice(value.to_le_bytes().get(..element.len())?);
+    }
+    Some(Region::defined(content, variable.space == "const"))
+}
+
+/// Returns the memory with the parameters.
+fn passed(
+    kernel: &Function<'_>,
+    layout: &Layout,
+    arrays: &[Array],
+    arguments: &[Argument],
+    address: &dyn Fn(usize) -> u64,
+) -> Result<Region, Error> {
+    let mut bytes = vec![0; layout.parameter_bytes as usize];
+    let mut fits = arguments.len() == layout.parameters.len();
+    fits &= arrays.iter().all(|array| array.bytes.len() == array.defined.len());
+    for (argument, &(offset, size)) in arguments.iter().zip(&layout.parameters) {
+        let value = match argument {
+            Argument::Array(index) => {
+                fits &= size == 8 && *index < arrays.len();
+                address(*index)
+            }
+            Argument::Number(number) => *number,
+        };
+        fits &= size <= 8;
+        if fits {
+            let (start, size) = (offset as usize, size as usize);
+            bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+    }
+    if !fits {
+        let (takes, given) = (layout.parameters.len(), arguments.len());
+        return Err(Error::Arguments { kernel: kernel.name.to_owned(), takes, given });
+    }
+    Ok(Region::defined(bytes, true))
+}

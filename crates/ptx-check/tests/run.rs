@@ -1,0 +1,398 @@
+//! Tests the interpreter: what instructions compute, how threads work together, and the rules.
+// A failure in a helper is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use ptx_check::run::{Argument, Array, Broken, Error, Launch, Rule};
+use ptx_check::syntax::parse;
+
+/// Returns a kernel that takes two arrays and a number. Before `body`, `%rd1` and `%rd2` point to
+/// the arrays, `%r1` is the number, `%r2` the thread, `%r3` the block, and `%rd3` and `%rd4` point
+/// to the thread's own words of the arrays.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 7.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 memory[];
+.const .align 4 .u32 table[3] = {{5, 6, 7}};
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)
+{{
+.reg .pred %p<9>;
+.reg .b16 %rs<9>;
+.reg .b32 %r<40>;
+.reg .b64 %rd<20>;
+ld.param.u64 %rd1, [a];
+ld.param.u64 %rd2, [b];
+ld.param.u32 %r1, [n];
+mov.u32 %r2, %tid.x;
+mov.u32 %r3, %ctaid.x;
+mov.u32 %r4, %ntid.x;
+mad.lo.s32 %r5, %r3, %r4, %r2;
+mul.wide.u32 %rd5, %r5, 4;
+add.s64 %rd3, %rd1, %rd5;
+add.s64 %rd4, %rd2, %rd5;
+{body}
+ret;
+}}
+"
+    )
+}
+
+fn words(values: &[u32]) -> Array {
+    Array::new(values.iter().flat_map(|value| value.to_le_bytes()).collect())
+}
+
+fn read(array: &Array) -> Vec<u32> {
+    array.bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+/// Runs a kernel with this body in blocks of these threads, with a second array of a word for each
+/// thread, which is undefined. Returns the second array.
+fn run(body: &str, grid: u32, block: u32, first: &[u32], n: u32) -> Result<Vec<u32>, Error> {
+    let text = kernel(body);
+    let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let launch = Launch {
+        module: &module,
+        kernel: "k",
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        shared_bytes: 1024,
+        most_instructions: 1 << 24,
+    };
+    let mut arrays = [words(first), Array::undefined(4 * (grid * block) as usize)];
+    let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(n.into())];
+    launch.run(&mut arrays, &arguments)?;
+    Ok(read(&arrays[1]))
+}
+
+#[track_caller]
+fn broken(body: &str, grid: u32, block: u32) -> Broken {
+    match run(body, grid, block, &[7; 64], 3) {
+        Err(Error::Broken(broken)) => *broken,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Returns what the code leaves in `%r9`. It finds `a` in `%r7` and `b` in `%r8`.
+fn computed(code: &str, a: u32, b: u32) -> u32 {
+    let body = format!(
+        "ld.global.u32 %r7, [%rd1];\nld.global.u32 %r8, [%rd1+4];\n{code}\n\
+         st.global.u32 [%rd4], %r9;"
+    );
+    run(&body, 1, 1, &[a, b], 0).unwrap_or_else(|error| panic!("{code}: {error}"))[0]
+}
+
+#[test]
+fn integers() {
+    let minus = |number: u32| number.wrapping_neg();
+    for (code, a, b, expected) in [
+        ("add.s32 %r9, %r7, %r8;", u32::MAX, 3, 2),
+        ("sub.s32 %r9, %r7, %r8;", 1, 3, minus(2)),
+        ("mul.lo.s32 %r9, %r7, %r8;", minus(3), 5, minus(15)),
+        ("mul.hi.u32 %r9, %r7, %r8;", 1 << 31, 6, 3),
+        ("mul.hi.s32 %r9, %r7, %r8;", minus(1), 6, u32::MAX),
+        ("mul.wide.s32 %rd9, %r7, %r8; mov.b64 {_, %r9}, %rd9;", minus(1), 6, u32::MAX),
+        ("mad.lo.s32 %r9, %r7, %r8, 4;", 2, 3, 10),
+        ("div.s32 %r9, %r7, %r8;", minus(7), 2, minus(3)),
+        ("rem.u32 %r9, %r7, %r8;", 7, 0, 7),
+        ("min.s32 %r9, %r7, %r8;", minus(7), 2, minus(7)),
+        ("min.u32 %r9, %r7, %r8;", minus(7), 2, 2),
+        ("abs.s32 %r9, %r7;", minus(7), 0, 7),
+        ("shl.b32 %r9, %r7, %r8;", 3, 31, 1 << 31),
+        ("shl.b32 %r9, %r7, %r8;", 3, 32, 0),
+        ("shr.s32 %r9, %r7, %r8;", minus(4), 99, u32::MAX),
+        ("shr.u32 %r9, %r7, %r8;", minus(4), 32, 0),
+        ("shf.l.wrap.b32 %r9, %r7, %r7, %r8;", 0x8000_0001, 33, 3),
+        ("shf.r.clamp.b32 %r9, %r7, %r8, 32;", 1, 2, 2),
+        ("prmt.b32 %r9, %r7, %r8, 0x7410;", 0x0403_0281, 0x0807_0605, 0x0805_0281),
+        ("prmt.b32 %r9, %r7, %r8, 0x8;", 0x0403_0281, 0, 0x8181_81ff),
+        ("lop3.b32 %r9, %r7, %r8, 1, 0x96;", 12, 10, 7),
+        ("bfe.u32 %r9, %r7, 4, 8;", 0xabcd, 0, 0xbc),
+        ("bfe.s32 %r9, %r7, 4, 8;", 0xabcd, 0, 0xffff_ffbc),
+        ("bfe.s32 %r9, %r7, 28, 8;", 0x8000_0000, 0, 0xffff_fff8),
+        ("bfi.b32 %r9, %r7, %r8, 4, 8;", 0xfff, 0x1_0001, 0x1_0ff1),
+        ("popc.b32 %r9, %r7;", 0xf0f, 0, 8),
+        ("clz.b32 %r9, %r7;", 0xf0f, 0, 20),
+        ("brev.b32 %r9, %r7;", 1, 0, 1 << 31),
+        ("cvt.u16.u32 %rs1, %r7; cvt.s32.s16 %r9, %rs1;", 0x1_8000, 0, 0xffff_8000),
+        ("cvt.s32.s8 %r9, %r7;", 0x80, 0, 0xffff_ff80),
+        ("setp.lt.s32 %p1, %r7, %r8; selp.b32 %r9, 1, 2, %p1;", minus(1), 0, 1),
+        ("setp.lt.u32 %p1, %r7, %r8; selp.b32 %r9, 1, 2, %p1;", minus(1), 0, 2),
+        (
+            "setp.eq.s32 %p1, %r7, 1; setp.ne.and.s32 %p2, %r8, 1, !%p1; selp.u32 %r9, 1, 0, %p2;",
+            2,
+            2,
+            1,
+        ),
+        ("mov.u32 %r9, 1; setp.eq.s32 %p1, %r7, 1; @!%p1 mov.u32 %r9, 2;", 1, 0, 1),
+        ("mov.b32 {%rs1, %rs2}, %r7; mov.b32 %r9, {%rs2, %rs1};", 0x1234_5678, 0, 0x5678_1234),
+        ("ld.const.u32 %r9, [table+8];", 0, 0, 7),
+        ("mov.u64 %rd9, table; ld.const.u32 %r9, [%rd9];", 0, 0, 5),
+    ] {
+        assert_eq!(computed(code, a, b), expected, "{code}");
+    }
+}
+
+#[test]
+fn floats() {
+    let bits =
+        |code: &str, a: f32, b: f32| f32::from_bits(computed(code, a.to_bits(), b.to_bits()));
+    assert_eq!(bits("add.f32 %r9, %r7, %r8;", 0.1, 0.2), 0.1 + 0.2);
+    assert_eq!(bits("fma.rn.f32 %r9, %r7, %r7, %r8;", 0.1, 0.2), 0.1_f32.mul_add(0.1, 0.2));
+    assert_eq!(bits("div.rn.f32 %r9, %r7, %r8;", 1.0, 3.0), 1.0 / 3.0);
+    assert_eq!(bits("mul.rn.f32 %r9, %r7, 0f40000000;", 1.5, 0.0), 3.0);
+    assert_eq!(computed("cvt.rzi.s32.f32 %r9, %r7;", (-2.7_f32).to_bits(), 0) as i32, -2);
+    assert_eq!(computed("cvt.rni.s32.f32 %r9, %r7;", 2.5_f32.to_bits(), 0), 2);
+    assert_eq!(computed("cvt.rzi.u32.f32 %r9, %r7;", f32::NAN.to_bits(), 0), 0);
+    assert_eq!(bits("cvt.rn.f32.s32 %r9, %r7;", f32::from_bits(16_777_217), 0.0), 16_777_216.0);
+    let nan = "setp.ltu.f32 %p1, %r7, %r8; selp.u32 %r9, 1, 0, %p1;";
+    assert_eq!(computed(nan, f32::NAN.to_bits(), 0), 1);
+    assert_eq!(computed(&nan.replace("ltu", "lt"), f32::NAN.to_bits(), 0), 0);
+}
+
+/// Sums words: each warp by shuffles, the block in shared memory, all blocks by an atomic addition.
+const SUM: &str = "
+ld.global.u32 %r10, [%rd3];
+mov.u32 %r11, 16;
+$L_loop:
+shfl.sync.down.b32 %r12, %r10, %r11, 31, -1;
+add.s32 %r10, %r10, %r12;
+shr.u32 %r11, %r11, 1;
+setp.ne.u32 %p1, %r11, 0;
+@%p1 bra $L_loop;
+mov.u32 %r13, %laneid;
+setp.ne.u32 %p2, %r13, 0;
+shr.u32 %r14, %r2, 5;
+shl.b32 %r14, %r14, 2;
+@!%p2 st.shared.u32 [%r14], %r10;
+bar.sync 0;
+setp.ne.u32 %p3, %r2, 0;
+@%p3 bra $L_end;
+ld.shared.v2.u32 {%r15, %r16}, [memory];
+add.s32 %r15, %r15, %r16;
+atom.global.add.u32 %r17, [%rd1], %r15;
+st.global.u32 [%rd4], %r17;
+$L_end:
+";
+
+#[test]
+fn threads_work_together() {
+    let first: Vec<u32> = (0..64).collect();
+    let result = run(
+        &SUM.replace("[%rd1], %r15", "[%rd2+4], %r15").replace(
+            "ld.global.u32 %r10",
+            "setp.eq.u32 %p4, %r5, 1; @%p4 st.global.u32 [%rd4], 0; ld.global.u32 %r10",
+        ),
+        1,
+        64,
+        &first,
+        0,
+    );
+    // Thread 1 sets the word, and thread 0 adds to it behind a barrier and keeps the old value.
+    assert_eq!(result.unwrap()[..2], [0, first.iter().sum::<u32>()]);
+    let votes = "setp.lt.u32 %p1, %r2, 5; vote.sync.ballot.b32 %r9, %p1, -1; \
+        st.global.u32 [%rd4], %r9;";
+    assert_eq!(run(votes, 1, 32, &[], 0).unwrap(), [31; 32]);
+    let equal = "and.b32 %r8, %r2, 1; match.any.sync.b32 %r9, %r8, -1; st.global.u32 [%rd4], %r9;";
+    assert_eq!(run(equal, 1, 2, &[], 0).unwrap(), [1, 2]);
+    // Half of the warp takes another way, and shuffles among itself.
+    let parted = "setp.lt.u32 %p1, %r2, 16; xor.b32 %r8, %r2, 1; @%p1 bra $L_1; \
+        shfl.sync.idx.b32 %r9, %r2, %r8, 31, 0xffff0000; bra $L_2; \
+        $L_1: shfl.sync.bfly.b32 %r9, %r2, 2, 31, 0xffff; \
+        $L_2: bar.warp.sync -1; st.global.u32 [%rd4], %r9;";
+    let expected: Vec<u32> = (0..32).map(|i| if i < 16 { i ^ 2 } else { i ^ 1 }).collect();
+    assert_eq!(run(parted, 1, 32, &[], 0).unwrap(), expected);
+}
+
+#[test]
+fn blocks_add_to_one_word() {
+    let numbers: Vec<u32> = (0..192).collect();
+    let body =
+        SUM.replace("[%rd1], %r15", "[%rd2], %r15").replace("st.global.u32 [%rd4], %r17;", "");
+    let text = kernel(&body);
+    let module = parse(&text).unwrap();
+    let launch = Launch {
+        module: &module,
+        kernel: "k",
+        grid: [3, 1, 1],
+        block: [64, 1, 1],
+        shared_bytes: 8,
+        most_instructions: 1 << 20,
+    };
+    let mut arrays = [words(&numbers), words(&[1000])];
+    let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(0)];
+    let count = launch.run(&mut arrays, &arguments).unwrap();
+    assert_eq!(read(&arrays[1]), [1000 + numbers.iter().sum::<u32>()]);
+    assert!(count > 192 * 40, "{count}");
+    let short = Launch { most_instructions: 1000, ..launch };
+    let refused = short.run(&mut arrays, &arguments).unwrap_err();
+    assert!(matches!(refused, Error::Broken(broken) if broken.rule == Rule::TooLong));
+}
+
+#[test]
+fn products_of_matrices() {
+    // All elements of `a` are 2 and all of `b` are -3, so each of 32 terms is -6.
+    let product = "mov.u32 %r10, 0x02020202; mov.u32 %r11, 0xfdfdfdfd; mov.u32 %r12, 1;
+        mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r20, %r21, %r22, %r23},
+        {%r10, %r10, %r10, %r10}, {%r11, %r11}, {%r12, %r12, %r12, %r12};
+        st.global.u32 [%rd4], %r23;";
+    assert_eq!(run(product, 1, 32, &[], 0).unwrap(), [1_u32.wrapping_sub(192); 32]);
+    // A row of 16 bytes for each of 8 lanes; each lane gets a word.
+    let load = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; bar.warp.sync -1;
+        and.b32 %r11, %r2, 7; shl.b32 %r11, %r11, 4;
+        ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12}, [%r11]; st.global.u32 [%rd4], %r12;";
+    assert_eq!(run(load, 1, 32, &[], 0).unwrap(), (0..32).collect::<Vec<u32>>());
+}
+
+#[test]
+fn copies_arrive_when_they_are_awaited() {
+    let copy = "shl.b32 %r10, %r2, 2; cp.async.ca.shared.global [%r10], [%rd3], 4;
+        cp.async.commit_group; cp.async.wait_group 0;
+        ld.shared.u32 %r11, [%r10]; st.global.u32 [%rd4], %r11;";
+    let numbers: Vec<u32> = (100..132).collect();
+    assert_eq!(run(copy, 1, 32, &numbers, 0).unwrap(), numbers);
+    let early = copy.replace("wait_group 0", "wait_group 1");
+    assert!(matches!(broken(&early, 1, 32).rule, Rule::Undefined(0)));
+}
+
+#[test]
+fn faults_name_the_thread_and_the_place() {
+    let write = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2;";
+    let far = "xor.b32 %r11, %r10, 128; ld.shared.u32 %r12, [%r11]; st.global.u32 [%rd4], %r12;";
+    assert!(run(&format!("{write} bar.sync 0; {far}"), 1, 64, &[], 0).is_ok());
+    let race = broken(&format!("{write} {far}"), 1, 64);
+    assert!(
+        matches!(race.rule, Rule::Undefined(128)) && race.thread == [0, 0, 0],
+        "the other warp has written nothing yet: {race}"
+    );
+    // One warp reads, and then the other one writes without a barrier between.
+    let late = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; bar.sync 0; \
+        xor.b32 %r11, %r10, 128; setp.lt.u32 %p1, %r2, 32; \
+        @%p1 ld.shared.u32 %r12, [%r11]; @!%p1 st.shared.u32 [%r10], %r2;";
+    let race = broken(late, 1, 64);
+    let Rule::Race { thread, is_write, .. } = race.rule else { panic!("{race}") };
+    assert_eq!((race.thread, thread, is_write), ([32, 0, 0], [0, 0, 0], false));
+    // Threads of a warp race, too, unless they meet.
+    let near = "xor.b32 %r11, %r10, 4; ld.shared.u32 %r12, [%r11]; st.global.u32 [%rd4], %r12;";
+    let race = broken(&format!("{write} {near}"), 1, 32);
+    assert!(matches!(race.rule, Rule::Race { is_write: true, .. }), "{race}");
+    assert!(race.to_string().contains("ld.shared.u32 %r12, [%r11]: race on byte 4"), "{race}");
+    assert!(run(&format!("{write} bar.warp.sync -1; {near}"), 1, 32, &[], 0).is_ok());
+    // Blocks race on an array.
+    let blocks = "st.global.u32 [%rd2], %r3;";
+    assert!(matches!(broken(blocks, 2, 1).rule, Rule::Race { block: [0, 0, 0], .. }));
+    let atomic = "st.global.u32 [%rd4], %r3; red.global.add.u32 [%rd2], 1;";
+    assert!(matches!(broken(atomic, 2, 1).rule, Rule::Race { .. }));
+
+    for (code, rule) in [
+        (
+            "st.global.u32 [%rd4+256], %r2;",
+            Rule::OutOfBounds { offset: 256, bytes: 4, length: 256 },
+        ),
+        ("ld.shared.u32 %r9, [1024];", Rule::OutOfBounds { offset: 1024, bytes: 4, length: 1024 }),
+        ("ld.global.u32 %r9, [%rd1+2];", Rule::Misaligned { offset: 2, bytes: 4 }),
+        ("ld.global.v2.u32 {%r8, %r9}, [%rd1+4];", Rule::Misaligned { offset: 4, bytes: 8 }),
+        ("ld.global.u32 %r9, [%rd4];", Rule::Undefined(0)),
+        ("ld.shared.u32 %r9, [0];", Rule::Undefined(0)),
+        ("ld.global.u32 %r9, [16];", Rule::NoMemory(16)),
+        ("setp.lt.u32 %p1, %r2, 8; @%p1 bar.sync 0;", Rule::Divergent),
+        ("setp.lt.u32 %p1, %r2, 8; @%p1 bar.warp.sync 0xffff; bar.sync 0;", Rule::Divergent),
+        ("bar.warp.sync 2;", Rule::NotInSet),
+        (
+            "setp.eq.u32 %p1, %r2, 31; @%p1 ret; shfl.sync.idx.b32 %r9, %r2, 31, 31, -1;",
+            Rule::Lane(31),
+        ),
+        ("$L_1: bra $L_1;", Rule::TooLong),
+    ] {
+        let broken = broken(code, 1, 64);
+        assert_eq!(broken.rule, rule, "{code}");
+        assert_eq!((broken.block, &*broken.kernel), ([0, 0, 0], "k"), "{code}");
+    }
+    let table = "mov.u64 %rd9, table; st.global.u32 [%rd9], %r2;";
+    assert_eq!(broken(table, 1, 1).rule, Rule::Constant);
+}
+
+#[test]
+fn unknown_instructions_are_named() {
+    for statement in [
+        "ex2.approx.f32 %r9, %r8;",
+        "ld.u32 %r9, [%rd1];",
+        "add.sat.s32 %r9, %r8, 1;",
+        "bar.sync 1;",
+        "mul.rz.f32 %r9, %r8, %r8;",
+        "add.f16 %rs1, %rs2, %rs3;",
+        "mov.u32 %r9, %smid;",
+    ] {
+        let text = statement.trim_end_matches(';');
+        match run(statement, 1, 1, &[], 0) {
+            Err(Error::Unknown { text: named, at, .. }) => {
+                assert_eq!((&*named, at.line), (text, 22));
+            }
+            other => panic!("{statement}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn launches_that_cannot_begin() {
+    let text = kernel("");
+    let module = parse(&text).unwrap();
+    let launch = Launch {
+        module: &module,
+        kernel: "k",
+        grid: [1; 3],
+        block: [1; 3],
+        shared_bytes: 0,
+        most_instructions: 100,
+    };
+    let arguments = [Argument::Array(0), Argument::Array(0), Argument::Number(0)];
+    assert_eq!(launch.run(&mut [words(&[1])], &arguments), Ok(11));
+    for arguments in [&arguments[..2], &[Argument::Array(1); 3]] {
+        let refused = launch.run(&mut [words(&[1])], arguments);
+        assert!(matches!(refused, Err(Error::Arguments { takes: 3, .. })));
+    }
+    for (grid, block) in [([0, 1, 1], [1; 3]), ([1; 3], [1025, 1, 1]), ([u32::MAX; 3], [1; 3])] {
+        let refused = Launch { grid, block, ..launch.clone() }.run(&mut [words(&[1])], &arguments);
+        assert_eq!(refused, Err(Error::Shape));
+    }
+    let refused = Launch { kernel: "other", ..launch.clone() }.run(&mut [], &[]);
+    assert_eq!(refused, Err(Error::NoKernel("other".into())));
+    assert_eq!(
+        Launch { shared_bytes: u32::MAX, ..launch }.run(&mut [words(&[1])], &arguments),
+        Err(Error::Shape)
+    );
+}
+
+#[test]
+fn survives_mangled_texts() {
+    let text = kernel(SUM);
+    let pieces: Vec<&str> = text.split_inclusive([' ', '\n', ',', '.', '[', '%']).collect();
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut ended = 0;
+    for _ in 0..3000 {
+        let mut mangled = pieces.clone();
+        for _ in 0..random.usize(1..3) {
+            let (at, other) = (random.usize(..mangled.len()), random.usize(..mangled.len()));
+            match random.u8(..3) {
+                0 => drop(mangled.remove(at)),
+                1 => mangled.swap(at, other),
+                _ => mangled[at] = pieces[random.usize(..pieces.len())],
+            }
+        }
+        let mangled = mangled.concat();
+        let Ok(module) = parse(&mangled) else { continue };
+        let Some(kernel) = module.kernels().next() else { continue };
+        let launch = Launch {
+            module: &module,
+            kernel: kernel.name,
+            grid: [1; 3],
+            block: [64, 1, 1],
+            shared_bytes: 8,
+            most_instructions: 20_000,
+        };
+        let mut arrays = [words(&[1; 80]), words(&[2; 80])];
+        let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(3)];
+        ended += u32::from(launch.run(&mut arrays, &arguments).is_ok());
+    }
+    assert!(ended > 0, "no text is still a kernel");
+}
