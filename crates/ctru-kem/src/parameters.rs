@@ -22,11 +22,6 @@ macro_rules! sets {
                 MixedRadix => 0xc3cc5d0856e9368a3e4aa0172c99a15a;
                 Packed13 => 0x96af8df167bfb5cc3ae811212c0d3bea;
             }
-            /// n = 857, q = 5167, q2 = 1024, eta = 2.
-            CtruPrime857(R857) = 4: "857", "CTRU-Prime-857" {
-                MixedRadix => 0x6c301580bbd766a81e0f7bd562688dd2;
-                Packed13 => 0x4576b5c6ec17481087bf7ea897758ce1;
-            }
             /// n = 1277, q = 7879, q2 = 1024, eta = 2.
             ///
             /// The published failure rate of this set does not hold; see `docs/security.md` in the
