@@ -13,10 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::emulator::{self, Emulator, Event};
+#[cfg(feature = "interpreter")]
+use ctru_simt::ptx::Module;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::arguments;
 use crate::error::RuntimeError;
+#[cfg(feature = "interpreter")]
+use crate::interpreted::Interpreter;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 use crate::queue::{Device, Launch, MemoryInfo, Order, Queue};
 use crate::registered::{self, Registered};
@@ -42,6 +46,9 @@ struct State {
     trace: Option<Mutex<Vec<Event>>>,
     registered: Registered,
     emulator: Emulator,
+    /// What runs the PTX of kernels in place of the emulator.
+    #[cfg(feature = "interpreter")]
+    interpreter: Option<Interpreter>,
     /// The number of copies, wipes and launches that remain until the device is lost.
     left: AtomicUsize,
 }
@@ -100,14 +107,43 @@ impl EmulatedDevice {
         Self::from_parts(isize::MAX as usize, None, operations, Emulator::new())
     }
 
+    /// Creates a device that runs the PTX of this module by [`ptx_check::run`] instead of the
+    /// sources by the emulator. It is for tests: the interpreter does not wipe what it copies.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Interpreter`] if the module is no PTX.
+    #[cfg(feature = "interpreter")]
+    pub fn of_ptx(module: &Module) -> Result<Self, RuntimeError> {
+        let interpreter = Some(Interpreter::new(module)?);
+        let state = Self::state(isize::MAX as usize, None, usize::MAX, Emulator::new());
+        Ok(Self(Arc::new(State { interpreter, ..state })))
+    }
+
     fn from_parts(
         total: usize,
         trace: Option<Mutex<Vec<Event>>>,
         left: usize,
         emulator: Emulator,
     ) -> Self {
-        let (used, left) = (AtomicUsize::new(0), AtomicUsize::new(left));
-        Self(Arc::new(State { total, used, trace, registered: Registered::new(), emulator, left }))
+        Self(Arc::new(Self::state(total, trace, left, emulator)))
+    }
+
+    fn state(
+        total: usize,
+        trace: Option<Mutex<Vec<Event>>>,
+        left: usize,
+        emulator: Emulator,
+    ) -> State {
+        State {
+            total,
+            used: AtomicUsize::new(0),
+            trace,
+            registered: Registered::new(),
+            emulator,
+            #[cfg(feature = "interpreter")]
+            interpreter: None,
+            left: AtomicUsize::new(left),
+        }
     }
 
     /// Returns the events that threads have caused since the last call, ordered by launch, then by
@@ -196,6 +232,17 @@ impl EmulatedMemory {
     /// Returns the range of its bytes in `content`.
     fn range(&self) -> Range<usize> {
         self.start..self.start + self.bytes
+    }
+
+    /// Writes the bytes that a kernel has changed. Other queues may have written to other bytes in
+    /// the meantime.
+    fn change(&self, before: &[u8], after: &[u8]) {
+        let mut content = lock(&self.content);
+        for ((byte, before), after) in content[self.range()].iter_mut().zip(before).zip(after) {
+            if before != after {
+                *byte = *after;
+            }
+        }
     }
 }
 
@@ -423,6 +470,36 @@ struct Array<'a> {
     emulated: emulator::Buffer,
 }
 
+/// Runs the PTX of a kernel.
+#[cfg(feature = "interpreter")]
+fn interpret(
+    interpreter: &Interpreter,
+    kernel: &Kernel,
+    memory: &[&EmulatedMemory],
+    batch: Batch,
+) -> Result<(), RuntimeError> {
+    // If the same memory occurs twice, it must become one array.
+    let mut known: Vec<&EmulatedMemory> = Vec::new();
+    let mut which = Vec::new();
+    for &one in memory {
+        let place = known.iter().position(|known| core::ptr::eq(*known, one));
+        which.push(place.unwrap_or(known.len()));
+        if place.is_none() {
+            known.push(one);
+        }
+    }
+    let content = |memory: &&EmulatedMemory| lock(&memory.content)[memory.range()].to_vec();
+    let mut contents: Vec<Vec<u8>> = known.iter().map(content).collect();
+    let before = Zeroizing::new(contents.clone());
+    let done = interpreter.launch(kernel, &mut contents, &which, batch);
+    let after = Zeroizing::new(contents);
+    done?;
+    for ((memory, before), after) in known.iter().zip(before.iter()).zip(after.iter()) {
+        memory.change(before, after);
+    }
+    Ok(())
+}
+
 impl fmt::Debug for EmulatedQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("EmulatedQueue")
@@ -602,6 +679,10 @@ impl Queue for EmulatedQueue {
         if batch.operations() == 0 {
             return Ok(());
         }
+        #[cfg(feature = "interpreter")]
+        if let Some(interpreter) = &self.device.0.interpreter {
+            return interpret(interpreter, kernel, memory, batch);
+        }
         // If the same memory occurs twice, it must become one array of the emulator.
         let mut arrays: Vec<Array<'_>> = Vec::new();
         let mut arguments = Vec::new();
@@ -627,16 +708,7 @@ impl Queue for EmulatedQueue {
             }
         }
         for Array { memory, before, emulated } in &arrays {
-            // Other queues may have written to other bytes in the meantime, so only the bytes that
-            // the kernel has changed are copied back.
-            let after = Zeroizing::new(emulated.bytes());
-            let mut content = lock(&memory.content);
-            let bytes = content[memory.range()].iter_mut();
-            for ((byte, before), after) in bytes.zip(before.iter()).zip(after.iter()) {
-                if before != after {
-                    *byte = *after;
-                }
-            }
+            memory.change(before, &Zeroizing::new(emulated.bytes()));
         }
         Ok(())
     }

@@ -224,6 +224,10 @@ pub enum RuntimeError {
     #[cfg(feature = "emulator")]
     #[error("the emulator stopped: {0}")]
     Emulator(#[from] ctru_simt::emulator::Fault),
+    /// The PTX of a kernel could not be run, or violated a rule of the machine.
+    #[cfg(feature = "interpreter")]
+    #[error("the interpreter of PTX stopped: {0}")]
+    Interpreter(#[from] ptx_check::run::Error),
 }
 
 /// Returns an explanation or a remedy for an error code of the driver, or an empty string.

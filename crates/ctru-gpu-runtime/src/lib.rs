@@ -4,7 +4,8 @@
 //!   calls issue operations and return at once, and the GPU executes the operations in order.
 //! - `emulated::EmulatedDevice` (feature `emulator`): the emulator of [`ctru_simt`]. Each
 //!   call executes its operation before it returns, and the emulator checks rules that a GPU does
-//!   not check.
+//!   not check. With the feature `interpreter`, it can run the PTX of the kernels by `ptx_check`
+//!   instead.
 //!
 //! A pipeline is written once, generic over [`Queue`]:
 //!
@@ -53,6 +54,8 @@
 
 mod arguments;
 mod error;
+#[cfg(feature = "interpreter")]
+mod interpreted;
 mod memory;
 mod queue;
 #[cfg(any(feature = "cuda", feature = "emulator"))]

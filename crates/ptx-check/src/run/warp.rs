@@ -129,17 +129,21 @@ impl<'p> Block<'p> {
                 self.warps[index] = warp;
                 done?;
             }
+            // A thread that asks again and again whether another one is done lets it run.
+            if self.warps.iter().any(|warp| warp.in_state(State::Running) != 0) {
+                continue;
+            }
             let states =
                 || self.warps.iter().flat_map(|warp| (0..32).map(move |lane| (warp, lane)));
             let waiting = states().find(|(warp, lane)| warp.states[*lane] == State::Waiting);
             let Some((first, lane)) = waiting else { return Ok(()) };
-            // All threads of the block must wait at the same barrier.
+            // All threads of the block must wait, and those of a warp at the same instruction.
             let exists = |warp: &Warp, lane: usize| {
                 32 * warp.number + (lane as u32) < self.shape.iter().product()
             };
             let meets = |(warp, other): (&Warp, usize)| {
                 !exists(warp, other)
-                    || warp.states[other] == State::Waiting && warp.at[other] == first.at[lane]
+                    || warp.states[other] == State::Waiting && warp.at[other] == warp.at[0]
             };
             if !states().all(meets) {
                 return Err(Fault::rule(self.moment(first, lane), Rule::Divergent));
@@ -166,9 +170,11 @@ impl<'p> Block<'p> {
         }
     }
 
-    /// Runs a warp until all its threads wait for the block or have ended.
+    /// Runs a warp for a while, or until all its threads wait for the block or have ended.
     fn run_warp(&self, warp: &mut Warp, memory: &mut Memory, left: &mut u64) -> Result<(), Fault> {
-        loop {
+        const SLICE: u32 = 1 << 16;
+        let mut steps = 0;
+        while steps < SLICE {
             let running = warp.in_state(State::Running);
             let Some(at) = each(running).map(|lane| warp.at[lane]).min() else {
                 if !self.meet_any(warp, memory)? {
@@ -182,6 +188,7 @@ impl<'p> Block<'p> {
             // While all running threads are together, nothing else can be first.
             let mut at = at;
             loop {
+                steps += 1;
                 let count = u64::from(group.count_ones());
                 if *left < count {
                     let lane = group.trailing_zeros() as usize;
@@ -194,6 +201,7 @@ impl<'p> Block<'p> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Executes an instruction for the threads in `group`. Returns whether all of them continue at

@@ -1,4 +1,5 @@
-//! Tests the methods of the machine on the emulator or, with the feature `cuda`, on GPU 0.
+//! Tests the methods of the machine on the emulator or, with the feature `interpreter`, their PTX
+//! on the interpreter or, with the feature `cuda`, on GPU 0.
 
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
@@ -25,8 +26,10 @@ type Array<T> = Buffer<T, <Q as Queue>::Memory>;
 /// # Panics
 /// If there is no GPU, with the feature `cuda`.
 fn queue() -> Q {
-    #[cfg(not(feature = "cuda"))]
+    #[cfg(not(any(feature = "cuda", feature = "interpreter")))]
     let device = ctru_gpu_runtime::emulated::EmulatedDevice::new();
+    #[cfg(all(feature = "interpreter", not(feature = "cuda")))]
+    let device = ctru_gpu_runtime::emulated::EmulatedDevice::of_ptx(&ctru_machine::MODULE).unwrap();
     #[cfg(feature = "cuda")]
     let device = ctru_gpu_runtime::cuda::CudaDevice::open(0, &ctru_machine::MODULE).unwrap();
     device.queue().unwrap()

@@ -1,0 +1,56 @@
+//! Runs kernels from the text of their PTX.
+
+use core::fmt;
+
+use ctru_simt::descriptor::{Batch, Kernel};
+use ctru_simt::ptx::Module;
+use ptx_check::run::{Argument, Array, Error, Launch};
+use ptx_check::syntax;
+
+/// A module that was read.
+pub(crate) struct Interpreter(syntax::Module<'static>);
+
+impl Interpreter {
+    pub(crate) fn new(module: &Module) -> Result<Self, Error> {
+        Ok(Self(syntax::parse(module.text())?))
+    }
+
+    /// Runs a kernel. `which` has, for each of its arrays, an index into `contents`, which the
+    /// kernel changes.
+    pub(crate) fn launch(
+        &self,
+        kernel: &Kernel,
+        contents: &mut [Vec<u8>],
+        which: &[usize],
+        batch: Batch,
+    ) -> Result<(), Error> {
+        let scalars = kernel.values().iter().map(|value| value.bits());
+        let numbers = batch.arguments().map(u64::from).into_iter().chain(scalars);
+        let arguments: Vec<Argument> = which
+            .iter()
+            .map(|&index| Argument::Array(index))
+            .chain(numbers.map(Argument::Number))
+            .collect();
+        let launch = Launch {
+            module: &self.0,
+            kernel: kernel.name(),
+            grid: kernel.grid(batch.operations()),
+            block: [kernel.shape().threads(), 1, 1],
+            shared_bytes: kernel.shape().shared_bytes(),
+            most_instructions: u64::MAX,
+        };
+        let mut arrays: Vec<Array> =
+            contents.iter_mut().map(|content| Array::new(core::mem::take(content))).collect();
+        let done = launch.run(&mut arrays, &arguments);
+        for (content, array) in contents.iter_mut().zip(arrays) {
+            *content = array.bytes;
+        }
+        done.map(drop)
+    }
+}
+
+impl fmt::Debug for Interpreter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interpreter")
+    }
+}
