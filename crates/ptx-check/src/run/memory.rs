@@ -11,7 +11,7 @@ pub(super) enum Use {
     Atomic,
 }
 
-/// The last accesses to a byte.
+/// The last accesses to a byte, or to several bytes.
 #[derive(Copy, Clone, Debug, Default)]
 struct Trace {
     write: Moment,
@@ -21,6 +21,16 @@ struct Trace {
     reads: [Moment; 2],
 }
 
+/// The last accesses to a word of four bytes. They are the same for all its bytes, until an access
+/// leaves some of them out.
+#[derive(Clone, Debug, Default)]
+struct Word {
+    whole: Trace,
+    bytes: Option<Box<[Trace; WORD]>>,
+}
+
+const WORD: usize = 4;
+/// The number of words of a page. Pages that are never accessed take no memory.
 const PAGE: usize = 64;
 
 /// A piece of memory.
@@ -30,7 +40,7 @@ pub(super) struct Region {
     pub(super) defined: Vec<bool>,
     /// Whether kernels may only read it.
     pub(super) is_constant: bool,
-    traces: Vec<Option<Box<[Trace; PAGE]>>>,
+    traces: Vec<Option<Box<[Word; PAGE]>>>,
 }
 
 /// Tells whether an earlier access comes before the present one: the threads have met in between.
@@ -49,7 +59,7 @@ impl Region {
     }
 
     pub(super) fn new(bytes: Vec<u8>, defined: Vec<bool>, is_constant: bool) -> Self {
-        let pages = bytes.len().div_ceil(PAGE);
+        let pages = bytes.len().div_ceil(WORD * PAGE);
         Self { bytes, defined, is_constant, traces: (0..pages).map(|_| None).collect() }
     }
 
@@ -62,10 +72,13 @@ impl Region {
         now: Moment,
         order: &impl Order,
     ) -> Result<usize, Fault> {
-        let outside = Kind::OutOfBounds { offset: offset as i64, bytes, length: self.bytes.len() };
-        let start = usize::try_from(offset).map_err(|_| Fault::at(now, outside.clone()))?;
-        let end = start.checked_add(bytes).filter(|&end| end <= self.bytes.len());
-        let end = end.ok_or_else(|| Fault::at(now, outside))?;
+        let length = self.bytes.len();
+        let ends = |start: usize| Some((start, start.checked_add(bytes)?));
+        let inside = usize::try_from(offset).ok().and_then(ends).filter(|&(_, end)| end <= length);
+        let Some((start, end)) = inside else {
+            let offset = offset as i64;
+            return Err(Fault::at(now, Kind::OutOfBounds { offset, bytes, length }));
+        };
         if how != Use::Read && self.is_constant {
             return Err(Fault::at(now, Kind::Constant));
         }
@@ -76,55 +89,26 @@ impl Region {
             return Err(Fault::at(now, Kind::Undefined { offset }));
         }
         if !self.is_constant {
-            for byte in start..end {
-                self.trace(byte, how, now, order)?;
+            let mut byte = start;
+            while byte < end {
+                let word = self.traces[byte / WORD / PAGE]
+                    .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Word::default())));
+                let word = &mut word[byte / WORD % PAGE];
+                let is_whole = byte.is_multiple_of(WORD) && byte + WORD <= end;
+                if is_whole && word.bytes.is_none() {
+                    word.whole.access(byte, how, now, order)?;
+                    byte += WORD;
+                } else {
+                    let bytes = word.bytes.get_or_insert_with(|| Box::new([word.whole; WORD]));
+                    bytes[byte % WORD].access(byte, how, now, order)?;
+                    byte += 1;
+                }
             }
         }
         if how != Use::Read {
             self.defined[start..end].fill(true);
         }
         Ok(start)
-    }
-
-    fn trace(
-        &mut self,
-        byte: usize,
-        how: Use,
-        now: Moment,
-        order: &impl Order,
-    ) -> Result<(), Fault> {
-        let page =
-            self.traces[byte / PAGE].get_or_insert_with(|| Box::new([Trace::default(); PAGE]));
-        let trace = &mut page[byte % PAGE];
-        let meets = |earlier: &Moment| {
-            earlier.clock != 0
-                && (earlier.block, earlier.thread) != (now.block, now.thread)
-                && !order.is_before(earlier)
-        };
-        let race = |earlier: Moment, is_write| {
-            Err(Fault::at(now, Kind::Race { earlier, is_write, byte: byte as u64 }))
-        };
-        if meets(&trace.write) {
-            return race(trace.write, true);
-        }
-        if how != Use::Atomic && meets(&trace.atomic) {
-            return race(trace.atomic, true);
-        }
-        if how != Use::Read
-            && let Some(&read) = trace.reads.iter().find(|read| meets(read))
-        {
-            return race(read, false);
-        }
-        match how {
-            Use::Read => {
-                // A read that comes before this one, or by the same thread, need not be remembered.
-                let free = trace.reads.iter().position(|earlier| !meets(earlier));
-                trace.reads[free.unwrap_or(1)] = now;
-            }
-            Use::Write => *trace = Trace { write: now, ..Trace::default() },
-            Use::Atomic => trace.atomic = now,
-        }
-        Ok(())
     }
 
     pub(super) fn read(&self, start: usize, bytes: usize) -> u64 {
@@ -135,5 +119,46 @@ impl Region {
 
     pub(super) fn write(&mut self, start: usize, bytes: usize, value: u64) {
         self.bytes[start..start + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+    }
+}
+
+impl Trace {
+    /// Checks an access to bytes, the first of which is `byte`, and remembers it.
+    fn access(
+        &mut self,
+        byte: usize,
+        how: Use,
+        now: Moment,
+        order: &impl Order,
+    ) -> Result<(), Fault> {
+        let meets = |earlier: &Moment| {
+            earlier.clock != 0
+                && (earlier.block, earlier.thread) != (now.block, now.thread)
+                && !order.is_before(earlier)
+        };
+        let race = |earlier: Moment, is_write| {
+            Err(Fault::at(now, Kind::Race { earlier, is_write, byte: byte as u64 }))
+        };
+        if meets(&self.write) {
+            return race(self.write, true);
+        }
+        if how != Use::Atomic && meets(&self.atomic) {
+            return race(self.atomic, true);
+        }
+        if how != Use::Read
+            && let Some(&read) = self.reads.iter().find(|read| meets(read))
+        {
+            return race(read, false);
+        }
+        match how {
+            Use::Read => {
+                // A read that comes before this one, or by the same thread, need not be remembered.
+                let free = self.reads.iter().position(|earlier| !meets(earlier));
+                self.reads[free.unwrap_or(1)] = now;
+            }
+            Use::Write => *self = Self { write: now, ..Self::default() },
+            Use::Atomic => self.atomic = now,
+        }
+        Ok(())
     }
 }

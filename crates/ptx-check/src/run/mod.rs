@@ -154,12 +154,10 @@ impl Launch<'_> {
     ) -> Result<u64, Error> {
         let mut left = self.most_instructions;
         let widths: Vec<u32> = kernel.registers.iter().map(|known| known.kind.bits).collect();
+        let mut block = Block::new(code, &widths, self.grid, self.block);
         for number in 0..self.grid.iter().product() {
             memory.shared = Region::undefined(shared);
-            let place = place(number, self.grid);
-            let local = layout.local as usize;
-            let mut block =
-                Block::new(code, &widths, local, (number, place), self.grid, self.block);
+            block.begin(number, layout.local as usize);
             block.run(memory, &mut left).map_err(|fault| self.broken(kernel, &fault))?;
         }
         Ok(self.most_instructions - left)
@@ -169,7 +167,10 @@ impl Launch<'_> {
     fn broken(&self, kernel: &Function<'_>, fault: &Fault) -> Error {
         let Moment { block, thread, at, .. } = fault.now;
         let instruction = |at: u32| kernel.code.get(at as usize);
-        let text = |at: u32| instruction(at).map_or("the end", |read| read.text).replace('\t', " ");
+        let text = |at: u32| {
+            let words = instruction(at).map_or("the end", |read| read.text).split_whitespace();
+            words.collect::<Vec<_>>().join(" ")
+        };
         let position = |at: u32| instruction(at).map_or(kernel.at, |read| read.at);
         let rule = match fault.kind.clone() {
             Kind::OutOfBounds { offset, bytes, length } => {

@@ -93,38 +93,42 @@ impl<'p> Block<'p> {
     pub(super) fn new(
         code: &'p [Step],
         widths: &'p [u32],
-        local: usize,
-        (number, place): (u32, [u32; 3]),
         grid: [u32; 3],
         shape: [u32; 3],
     ) -> Self {
-        let threads: u32 = shape.iter().product();
-        let warp = |number: u32| {
+        let warps = shape.iter().product::<u32>().div_ceil(32);
+        let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; widths.len()])).collect();
+        Self { code, widths, number: 0, place: [0; 3], grid, shape, warps }
+    }
+
+    /// Begins another block, with the registers of the last one.
+    pub(super) fn begin(&mut self, number: u32, local: usize) {
+        (self.number, self.place) = (number, place(number, self.grid));
+        let threads: u32 = self.shape.iter().product();
+        for (number, warp) in (0..).zip(&mut self.warps) {
             let exists = |lane: usize| 32 * number + (lane as u32) < threads;
-            Warp {
+            let states =
+                std::array::from_fn(
+                    |lane| {
+                        if exists(lane) { State::Running } else { State::Ended }
+                    },
+                );
+            *warp = Warp {
                 number,
-                registers: vec![[0xa5a5_a5a5_a5a5_a5a5; 32]; widths.len()],
-                at: [0; 32],
-                states: std::array::from_fn(|lane| {
-                    if exists(lane) { State::Running } else { State::Ended }
-                }),
-                barriers: 0,
+                states,
                 clocks: [1; 32],
-                seen: Box::new([[0; 32]; 32]),
                 local: (0..32).map(|_| Region::undefined(local)).collect(),
                 copies: (0..32).map(|_| Vec::new()).collect(),
-                groups: [0; 32],
-            }
-        };
-        let warps = (0..threads.div_ceil(32)).map(warp).collect();
-        Self { code, widths, number, place, grid, shape, warps }
+                ..Warp::none(std::mem::take(&mut warp.registers))
+            };
+        }
     }
 
     /// Runs all threads to their end. Takes the executed instructions from `left`.
     pub(super) fn run(&mut self, memory: &mut Memory, left: &mut u64) -> Result<(), Fault> {
         loop {
             for index in 0..self.warps.len() {
-                let mut warp = std::mem::replace(&mut self.warps[index], Warp::none());
+                let mut warp = std::mem::replace(&mut self.warps[index], Warp::none(Vec::new()));
                 let done = self.run_warp(&mut warp, memory, left);
                 self.warps[index] = warp;
                 done?;
@@ -380,14 +384,14 @@ impl<'p> Block<'p> {
                 let how = if *is_relaxed { Use::Atomic } else { Use::Read };
                 let addresses = self.lanes(warp, from.base);
                 for lane in each(active) {
-                    let bytes = kind.bytes() as usize * to.len();
+                    let size = kind.bytes() as usize;
+                    let bytes = size * to.len();
                     let (region, start) =
                         self.access(warp, memory, lane, *from, addresses[lane], bytes, how)?;
-                    let values: Vec<u64> = (0..to.len())
-                        .map(|i| {
-                            region.read(start + i * kind.bytes() as usize, kind.bytes() as usize)
-                        })
-                        .collect();
+                    let mut values = [0; 4];
+                    for (i, value) in values.iter_mut().take(to.len()).enumerate() {
+                        *value = region.read(start + i * size, size);
+                    }
                     for (to, value) in to.iter().zip(values) {
                         if let Some(to) = to {
                             warp.registers[*to][lane] = extended(value, *kind, self.widths[*to]);
@@ -598,11 +602,11 @@ impl<'p> Block<'p> {
 }
 
 impl Warp {
-    /// Stands in for a warp that runs.
-    fn none() -> Self {
+    /// Returns a warp without threads.
+    fn none(registers: Vec<Lanes>) -> Self {
         Self {
             number: 0,
-            registers: Vec::new(),
+            registers,
             at: [0; 32],
             states: [State::Ended; 32],
             barriers: 0,
