@@ -68,14 +68,12 @@ struct Stream {
     /// The numbers of operations that the driver has got, and has finished.
     issued: AtomicU64,
     finished: AtomicU64,
-    /// The number of operations before the last mark.
-    marked: AtomicU64,
 }
 
 impl Stream {
     fn new() -> Self {
-        let [issued, finished, marked] = [(); 3].map(|()| AtomicU64::new(0));
-        Self { counter: Counter::new(), issued, finished, marked }
+        let [issued, finished] = [(); 2].map(|()| AtomicU64::new(0));
+        Self { counter: Counter::new(), issued, finished }
     }
 
     /// Gives the driver an operation, and returns its place.
@@ -92,27 +90,9 @@ impl Stream {
         self.counter.wait(wait).expect("the driver never fails");
     }
 
-    /// Sets the mark after all operations, or before the last `missing` ones.
-    fn mark(&self, missing: u64) {
-        let set = || {
-            let issued = self.issued.load(Ordering::SeqCst);
-            self.marked.fetch_max(issued.saturating_sub(missing), Ordering::SeqCst);
-            Ok::<_, ()>(())
-        };
-        self.counter.mark(set).expect("the driver never fails");
-    }
-
     /// Waits for an operation, and checks that the driver has finished it.
     fn await_operation(&self, number: u64, place: u64) {
-        if !self.counter.is_done(number) && self.counter.is_marked(number) {
-            let wait = || {
-                let marked = self.marked.load(Ordering::SeqCst);
-                self.finished.fetch_max(marked, Ordering::SeqCst);
-                Ok::<_, ()>(())
-            };
-            self.counter.wait_for_mark(wait).expect("the driver never fails");
-            assert!(self.counter.is_done(number), "the wait was in vain");
-        } else if !self.counter.is_done(number) {
+        if !self.counter.is_done(number) {
             self.synchronise();
             assert!(self.counter.is_done(number), "the next wait would be in vain");
         }
@@ -152,37 +132,6 @@ fn whoever_waits_for_an_operation_finds_it_done() {
 fn the_model_finds_operations_that_are_counted_too_early() {
     catch_unwind(|| explore(INTERRUPTIONS, || count_operations(false)))
         .expect_err("the fault is there");
-}
-
-/// Lets two threads give a stream operations, set marks, and wait for the operations. A mark is
-/// after all of them, or before the last `missing` ones.
-fn set_marks(missing: u64) {
-    // A value of loom that is dropped while loom reports a fault would end the program.
-    let stream: &Stream = leak(Stream::new());
-    let work = move || {
-        let place = stream.issue();
-        let number = stream.counter.count();
-        stream.mark(missing);
-        // An operation behind the mark.
-        let behind = stream.issue();
-        let last = stream.counter.count();
-        stream.await_operation(number, place);
-        stream.await_operation(last, behind);
-    };
-    let other = thread::spawn(work);
-    work();
-    other.join().expect("the thread's assertions hold");
-}
-
-#[test]
-fn whoever_waits_for_a_mark_finds_operations_before_it_done() {
-    assert!(explore(INTERRUPTIONS, || set_marks(0)) > 100);
-}
-
-/// Checks that the model finds a mark that is too early.
-#[test]
-fn the_model_finds_marks_before_operations() {
-    catch_unwind(|| explore(INTERRUPTIONS, || set_marks(1))).expect_err("the fault is there");
 }
 
 /// Lets three threads take two slots.
@@ -257,7 +206,7 @@ fn run_batches(fate: Fate, together: usize) {
     let slots: &[Slots<u32>] = leak([Slots::new(vec![0, 0])]);
     let cancellations = leak(AtomicU64::new(0));
     let batch = move |fate| {
-        let plan = Plan { count: OPERATIONS, chunk: 2, growing: 0, first: 0, together };
+        let plan = Plan { count: OPERATIONS, chunk: 2, first: 0, together };
         let parts = plan.ranges();
         let deal = Arc::new(Deal::new(slots, cancellations, plan, parts));
         // How often each chunk has been worked on.
@@ -360,7 +309,7 @@ fn a_batch_that_has_failed_begins_no_chunk() {
     explore(None, || {
         let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
         let cancellations = leak(AtomicU64::new(0));
-        let plan = Plan { count: 3, chunk: 1, growing: 0, first: 0, together: 1 };
+        let plan = Plan { count: 3, chunk: 1, first: 0, together: 1 };
         let deal = || Deal::new(slots, cancellations, plan, plan.ranges());
         let fail_second = |_: &mut u32, chunk: &deal::Chunk, _| {
             if chunk.number == 1 { Err("on purpose") } else { Ok(()) }

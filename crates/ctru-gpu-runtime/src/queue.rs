@@ -65,18 +65,6 @@ pub trait Device: Clone + Debug + Send + Sync {
     /// [`RuntimeError`] if the device cannot create another queue.
     fn queue(&self) -> Result<Self::Queue, RuntimeError>;
 
-    /// Creates a queue with a priority: if kernels of several queues wait, those of the queue with
-    /// the lowest rank begin first. Copies are not ordered by rank. A device has only a few ranks;
-    /// greater numbers count as its last rank, which is that of the queues of
-    /// [`queue`](Self::queue). This implementation is for devices with a single rank.
-    ///
-    /// # Errors
-    /// Those of [`queue`](Self::queue).
-    fn ranked_queue(&self, rank: usize) -> Result<Self::Queue, RuntimeError> {
-        let _ = rank;
-        self.queue()
-    }
-
     /// Pins the memory of a vector in place. This takes some microseconds per page.
     ///
     /// # Errors
@@ -238,16 +226,6 @@ pub trait Queue: Debug + Send + Sync {
         from: &Buffer<u8, Self::Memory>,
         to: &'env mut [u8],
     ) -> Result<(), RuntimeError>;
-
-    /// Sets a mark after the operations that have been issued so far. If no later operation uses
-    /// some memory, [`HostMemory::read`] of this memory waits only for the operations before the
-    /// mark. A mark changes no result. This implementation does nothing.
-    ///
-    /// # Errors
-    /// [`RuntimeError`] if the operation cannot be issued.
-    fn mark(&self) -> Result<(), RuntimeError> {
-        Ok(())
-    }
 
     /// Returns a part of device memory as elements of type `T`, for example some rows of an array.
     /// `bytes` counts from the beginning of `memory`.

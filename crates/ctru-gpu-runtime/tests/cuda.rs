@@ -267,19 +267,6 @@ fn resources_of_a_kernel() {
     assert_eq!(device.resources(&absent), Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
 
-/// A stand-in for the driver refuses priorities that it has not offered.
-#[test]
-fn queues_have_any_rank() {
-    let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
-    for rank in [0, 1, 2, 3, 100, usize::MAX] {
-        let queue = device.ranked_queue(rank).unwrap();
-        let (pinned, buffer) = (queue.pinned::<u8>(4).unwrap(), queue.allocate::<u8>(4).unwrap());
-        queue.upload(&pinned, 0..4, &buffer, 0).unwrap();
-        queue.synchronise().unwrap();
-    }
-}
-
 /// Checks that the host can access the memory of a copy only after the copy. The test changes the
 /// memory right after the call that starts the copy, and expects that the copy has the old bytes.
 #[test]

@@ -10,14 +10,11 @@ pub(super) struct Counter {
     issued: AtomicU64,
     /// The number of counted operations that are known to be done.
     done: AtomicU64,
-    /// The number of counted operations before the last mark.
-    marked: AtomicU64,
 }
 
 impl Counter {
     pub(super) fn new() -> Self {
-        let [issued, done, marked] = [(); 3].map(|()| AtomicU64::new(0));
-        Self { issued, done, marked }
+        Self { issued: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
     /// Counts an operation and returns its number. The operation must already have been issued.
@@ -36,37 +33,7 @@ impl Counter {
     /// Calls `wait`, which waits for all operations that have been issued. If it succeeds, those
     /// that were counted before are known to be done.
     pub(super) fn wait<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        self.wait_until(&self.issued, wait)
-    }
-
-    /// Calls `mark`, which sets a mark after all operations that have been issued. If it succeeds,
-    /// [`wait_for_mark`](Self::wait_for_mark) suffices for those that were counted before.
-    pub(super) fn mark<E>(&self, mark: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let issued = self.issued.load(Ordering::Acquire);
-        mark()?;
-        self.marked.fetch_max(issued, Ordering::AcqRel);
-        Ok(())
-    }
-
-    /// Returns whether the last mark is after the operations up to this number.
-    pub(super) fn is_marked(&self, operation: u64) -> bool {
-        self.marked.load(Ordering::Acquire) >= operation
-    }
-
-    /// Calls `wait`, which waits for the last mark. If it succeeds, the operations before that are
-    /// known to be done.
-    pub(super) fn wait_for_mark<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        self.wait_until(&self.marked, wait)
-    }
-
-    /// Calls `wait`. If it succeeds, the operations up to the number that `last` had before are
-    /// known to be done.
-    fn wait_until<E>(
-        &self,
-        last: &AtomicU64,
-        wait: impl FnOnce() -> Result<(), E>,
-    ) -> Result<(), E> {
-        let last = last.load(Ordering::Acquire);
+        let last = self.issued.load(Ordering::Acquire);
         wait()?;
         self.done.fetch_max(last, Ordering::AcqRel);
         Ok(())

@@ -95,7 +95,6 @@ functions! {
     #[cfg(feature = "cust")]
     fn cuCtxGetDevice(device: *mut CUdevice);
     fn cuCtxSynchronize();
-    fn cuCtxGetStreamPriorityRange(last: *mut c_int, first: *mut c_int);
     fn cuModuleLoadDataEx(
         module: *mut CUmodule,
         image: *const c_void,
@@ -160,7 +159,7 @@ functions! {
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemsetD8_v2(pointer: CUdeviceptr, value: c_uchar, bytes: usize);
     fn cuMemsetD8Async(pointer: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
-    fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+    fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
     #[cfg(feature = "cust")]
     fn cuStreamGetCtx(stream: CUstream, context: *mut CUcontext);
     fn cuStreamDestroy_v2(stream: CUstream);

@@ -24,11 +24,7 @@ impl Device for CudaDevice {
     type Registration = CudaRegistration;
 
     fn queue(&self) -> Result<CudaQueue, RuntimeError> {
-        self.ranked_queue(usize::MAX)
-    }
-
-    fn ranked_queue(&self, rank: usize) -> Result<CudaQueue, RuntimeError> {
-        Ok(CudaQueue(Arc::new(Stream::new(*self, rank)?)))
+        Ok(CudaQueue(Arc::new(Stream::new(*self)?)))
     }
 
     fn register<T: Send>(
@@ -292,10 +288,6 @@ impl Queue for CudaQueue {
         };
         scope.record(&self.0);
         issued
-    }
-
-    fn mark(&self) -> Result<(), RuntimeError> {
-        self.0.mark()
     }
 
     fn slice<'a, T: Plain>(

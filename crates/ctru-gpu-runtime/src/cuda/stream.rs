@@ -26,8 +26,6 @@ pub(super) struct Stream {
     /// created only once, because threads that create and destroy events block one another in the
     /// driver.
     followed: CudaEvent,
-    /// The event of the last [mark](Self::mark).
-    marked: CudaEvent,
     counter: Counter,
     /// Launches that have been issued together, which may be issued together again.
     pub(super) graphs: Mutex<Graphs>,
@@ -42,35 +40,15 @@ unsafe impl Send for Stream {}
 // thread.
 unsafe impl Sync for Stream {}
 
-/// Returns the priority of a rank. A lower number is a higher priority; `first` is the highest one
-/// and `last` the lowest one.
-fn priority(first: i32, last: i32, rank: usize) -> i32 {
-    first.saturating_add(i32::try_from(rank).unwrap_or(i32::MAX)).min(last)
-}
-
 impl Stream {
-    /// Creates a stream of this rank; see [`Device::ranked_queue`](crate::Device::ranked_queue).
-    pub(super) fn new(device: CudaDevice, rank: usize) -> Result<Self, RuntimeError> {
-        let events = Self::events(device)?;
+    /// Creates a stream.
+    pub(super) fn new(device: CudaDevice) -> Result<Self, RuntimeError> {
+        let followed = CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?;
         let _current = device.enter()?;
-        let (mut last, mut first) = (0, 0);
-        // SAFETY: both numbers may be written, and a device is current.
-        unsafe { driver::cuCtxGetStreamPriorityRange(&raw mut last, &raw mut first) }?;
-        let priority = priority(first, last, rank);
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` may be written, a device is current, and the priority is in its range.
-        unsafe {
-            driver::cuStreamCreateWithPriority(&raw mut raw, CU_STREAM_NON_BLOCKING, priority)
-        }?;
-        Ok(Self::from_parts(device, raw, None, events))
-    }
-
-    /// Creates the events of a stream.
-    fn events(device: CudaDevice) -> Result<[CudaEvent; 2], RuntimeError> {
-        Ok([
-            CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?,
-            CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?,
-        ])
+        // SAFETY: `raw` may be written, and a device is current.
+        unsafe { driver::cuStreamCreate(&raw mut raw, CU_STREAM_NON_BLOCKING) }?;
+        Ok(Self::from_parts(device, raw, None, followed))
     }
 
     /// Wraps a stream that other code owns. `lender` is dropped after the last use of the stream.
@@ -83,17 +61,18 @@ impl Stream {
         raw: CUstream,
         lender: Box<dyn Any + Send + Sync>,
     ) -> Result<Self, RuntimeError> {
-        Ok(Self::from_parts(device, raw, Some(lender), Self::events(device)?))
+        let followed = CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?;
+        Ok(Self::from_parts(device, raw, Some(lender), followed))
     }
 
     fn from_parts(
         device: CudaDevice,
         raw: CUstream,
         lender: Option<Box<dyn Any + Send + Sync>>,
-        [followed, marked]: [CudaEvent; 2],
+        followed: CudaEvent,
     ) -> Self {
         let (counter, graphs) = (Counter::new(), Mutex::default());
-        Self { device, raw, lender, followed, marked, counter, graphs }
+        Self { device, raw, lender, followed, counter, graphs }
     }
 
     /// Makes all later operations wait for an event.
@@ -124,22 +103,9 @@ impl Stream {
         self.counter.count()
     }
 
-    /// Sets a mark after all operations issued so far. [`wait`](Self::wait) for an operation before
-    /// the last mark waits for the mark only, and not for later operations.
-    pub(super) fn mark(&self) -> Result<(), RuntimeError> {
-        // If another thread sets a mark at the same time, both marks are where the later one is.
-        self.counter.mark(|| self.marked.record(self))
-    }
-
     /// Waits for the operations up to number `operation`, unless they are known to be done.
     pub(super) fn wait(&self, operation: u64) -> Result<(), RuntimeError> {
-        if self.counter.is_done(operation) {
-            Ok(())
-        } else if self.counter.is_marked(operation) {
-            self.counter.wait_for_mark(|| self.marked.synchronise())
-        } else {
-            self.synchronise()
-        }
+        if self.counter.is_done(operation) { Ok(()) } else { self.synchronise() }
     }
 
     /// Does the same as [`wait`](Self::wait). The caller has made the device current.
@@ -252,16 +218,5 @@ impl Drop for CudaEvent {
 impl fmt::Debug for CudaEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaEvent({:?})", self.device)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn greater_ranks_have_lower_priorities() {
-        assert_eq!([0, 1, 2, 3, usize::MAX].map(|rank| priority(-2, 0, rank)), [-2, -1, 0, 0, 0]);
-        assert_eq!([0, usize::MAX].map(|rank| priority(0, 0, rank)), [0, 0]);
     }
 }

@@ -49,8 +49,6 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
 #define MOST_SHARED_BYTES (227 << 10)
-/* The priorities of streams. */
-enum { FIRST_PRIORITY = -2, LAST_PRIORITY = 0 };
 #define HEAD 64 /* Bytes before each allocation, which hold its `head`. */
 
 typedef struct head {
@@ -583,21 +581,17 @@ int cuMemsetD8Async(void *to, unsigned char value, size_t bytes, stream *s) {
     LEAVE(value ? INVALID : 0);
 }
 
-int cuCtxGetStreamPriorityRange(int *last, int *first) {
-    ENTER;
-    *last = LAST_PRIORITY;
-    *first = FIRST_PRIORITY;
-    LEAVE(0);
-}
-
-int cuStreamCreateWithPriority(stream **result, unsigned flags, int priority) {
+int cuStreamCreate(stream **result, unsigned flags) {
     ENTER;
     *result = calloc(1, sizeof **result);
     (*result)->next = streams;
     (*result)->context = is_in_other ? &other_context : &context;
     streams = *result;
-    int is_in_range = FIRST_PRIORITY <= priority && priority <= LAST_PRIORITY;
-    LEAVE((flags == 1 || is_cust) && is_in_range ? 0 : INVALID);
+    LEAVE(flags == 1 || is_cust ? 0 : INVALID);
+}
+
+int cuStreamCreateWithPriority(stream **result, unsigned flags, int priority) {
+    return priority ? INVALID : cuStreamCreate(result, flags);
 }
 
 int cuStreamDestroy_v2(stream *s) {

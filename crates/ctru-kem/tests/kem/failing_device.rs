@@ -134,14 +134,10 @@ impl Device for FailingDevice {
     type Registration = <EmulatedDevice as Device>::Registration;
 
     fn queue(&self) -> Result<FailingQueue, RuntimeError> {
-        self.ranked_queue(usize::MAX)
-    }
-
-    fn ranked_queue(&self, rank: usize) -> Result<FailingQueue, RuntimeError> {
         self.state.call()?;
         let under_way = Arc::new(AtomicBool::new(false));
         self.state.under_way.lock().unwrap().push(Arc::clone(&under_way));
-        let queue = self.device.ranked_queue(rank)?;
+        let queue = self.device.queue()?;
         Ok(FailingQueue { queue, state: Arc::clone(&self.state), under_way })
     }
 
@@ -332,11 +328,6 @@ impl Queue for FailingQueue {
     ) -> Done {
         self.state.call()?;
         self.given(self.queue.download_to(scope, from, to))
-    }
-
-    fn mark(&self) -> Done {
-        self.state.call()?;
-        self.queue.mark()
     }
 
     fn slice<'a, T: Plain>(

@@ -1,7 +1,6 @@
 //! Cuts batches into chunks and runs each chunk in a slot.
 //!
-//! The chunks of a batch go to the devices in turn. They have equal size, except for the last one
-//! and, in some batches, the first ones, which grow.
+//! The chunks of a batch go to the devices in turn. They have equal size, except for the last one.
 //!
 //! If the host copies no rows of a batch of encapsulations or decapsulations, one thread per device
 //! issues the chunks. It issues a chunk for each free slot before it waits for the first one. The
@@ -14,7 +13,6 @@
 use core::ops::Range;
 use std::format;
 use std::string::ToString;
-use std::sync::Arc;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
@@ -34,8 +32,6 @@ use super::set::{Set, WHOLE_BATCH};
 use super::slot::Slot;
 use super::slots::Slots;
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use super::threads::in_parallel;
-use super::turn::Turn;
 use crate::engine::{EngineError, KEY_PAIR_SEED_BYTES, Seeds};
 use crate::hash::SEED_BYTES;
 use crate::keys::SharedSecret;
@@ -93,21 +89,14 @@ impl<D: Device> Batches<D> {
         let of_device = |device: &D| -> Result<_, RuntimeError> {
             let powers_max_chunk = itoh_tsujii_max_chunk.unwrap_or(set.itoh_tsujii_max_chunk);
             let roots = RootInversion { powers_max_chunk, maps: SharedMaps::new() };
-            let turn = Arc::<Turn>::default();
-            // Kernels of slots with a lower rank have priority. So the chunks of a batch end one
-            // after the other, and the results of one travel while the GPU computes others.
-            let slot = |rank| {
-                let queue = device.ranked_queue(rank)?;
-                let (roots, turn) = (roots.clone(), Arc::clone(&turn));
-                Slot::new(queue, set, chunk, as_large, roots, turn, has_several)
-            };
+            let slot =
+                |_| Slot::new(device.queue()?, set, chunk, as_large, roots.clone(), has_several);
             Ok(Slots::new((0..slots).map(slot).collect::<Result<Vec<_>, _>>()?))
         };
         let slots: Vec<Slots<_>> =
             devices.iter().map(of_device).collect::<Result<_, _>>().map_err(EngineError::from)?;
-        // The kernels of small batches go first, so that they do not wait for those of large ones.
         let queues: Result<Vec<_>, RuntimeError> =
-            devices.iter().map(|device| device.ranked_queue(0)).collect();
+            devices.iter().map(|device| device.queue()).collect();
         let queues = queues.map_err(EngineError::from)?;
         let merger = Merger::new(&queues, set, chunk, as_large, merging);
         let merger = merger.map_err(EngineError::from)?;
@@ -208,7 +197,7 @@ impl<D: Device> Batches<D> {
             _ => self.batches.fetch_add(1, Ordering::Relaxed),
         };
         let chunk = pattern.chunk(count, self.slots(), self.chunk);
-        Plan { count, chunk, growing: pattern.growing(count, self.slots()), first, together: 1 }
+        Plan { count, chunk, first, together: 1 }
     }
 
     /// Returns how many bytes these slices of the caller have per operation, and whether all of
@@ -256,8 +245,12 @@ impl<D: Device> Batches<D> {
                     deal.note(Err(error));
                 }
             };
-            let others = others.iter().map(|&device| move || serve(device));
-            in_parallel(&self.threads, others, || serve(own));
+            self.threads.in_place_scope(|scope| {
+                for &device in others {
+                    scope.spawn(move |_| serve(device));
+                }
+                serve(own);
+            });
         }
         let (done, failure) = deal.end();
         match failure {
@@ -423,10 +416,7 @@ impl<D: Device> Batches<D> {
         let of = |keys: &[u8]| match (operation, self.moved(count, [keys, ciphertexts])) {
             (Operation::Encapsulation, (bytes, true)) => TransferPattern::Pinned(bytes),
             (Operation::Decapsulation, (bytes, true)) => TransferPattern::Received(bytes),
-            (Operation::Encapsulation, (bytes, false)) if self.is_pinned(keys) => {
-                TransferPattern::Copied(bytes)
-            }
-            (_, (bytes, false)) => TransferPattern::CopiedInputs(bytes),
+            (_, (bytes, false)) => TransferPattern::Copied(bytes),
         };
         let pattern = match keys {
             BatchKeys::Loaded(LoadedChunks { keys: 2.., .. }) => TransferPattern::LoadedKeys,
@@ -436,7 +426,7 @@ impl<D: Device> Batches<D> {
         // If the host copies no rows, one thread issues all chunks of a device. Threads that wake
         // up and issue at the same time begin later, and disturb each other in the driver.
         let host_copies =
-            matches!(pattern, TransferPattern::CopiedInputs(_)) || !self.is_pinned(ciphertexts);
+            matches!(pattern, TransferPattern::Copied(_)) || !self.is_pinned(ciphertexts);
         let together = if host_copies { 1 } else { self.slots[0].len() };
         let plan = Plan { together, ..self.plan(count, pattern) };
         if let BatchKeys::Loaded(loaded) = keys {
@@ -501,15 +491,15 @@ mod tests {
         });
         let (first, second) = (slots.take(), slots.take());
         assert_eq!(*first + *second, 8000);
-        assert!(slots.try_take_last().is_none());
+        assert!(slots.try_take().is_none());
     }
 
     #[test]
-    fn slots_are_taken_from_both_ends() {
+    fn the_first_free_slot_is_taken() {
         let slots = Slots::new(vec![0, 1, 2, 3]);
-        let (first, last) = (slots.take(), slots.try_take_last().unwrap());
-        assert_eq!((*first, *last), (0, 3));
-        drop((first, last));
+        let (first, second) = (slots.take(), slots.try_take().unwrap());
+        assert_eq!((*first, *second), (0, 1));
+        drop((second, first));
         // What is given back last does not go first.
         let all = [(); 4].map(|()| slots.take());
         assert_eq!(all.map(|slot| *slot), [0, 1, 2, 3]);
@@ -569,35 +559,34 @@ mod tests {
         let rows = || vec![0; COUNT];
         let pinned = [rows(), rows()].map(|rows| device.register(rows).unwrap());
         let ordinary = [rows(), rows()];
-        let growing = |keys, ciphertexts: &[u8], operation| {
+        let together = |keys, ciphertexts: &[u8], operation| {
             let keys: BatchKeys<'_, EncapsulationKeyBuffers<_>> = keys;
             let plan = batches.plan_with(&keys, COUNT, ciphertexts, operation).unwrap();
             assert_eq!(plan.chunk, 512);
             assert_eq!(plan.ranges().map(|range| range.len()).sum::<usize>(), COUNT);
-            (plan.growing, plan.together)
+            plan.together
         };
         let [of_encapsulations, of_decapsulations] =
             [Operation::Encapsulation, Operation::Decapsulation].map(|operation| {
                 [
-                    growing(BatchKeys::Each(&ordinary[0]), &pinned[1], operation),
-                    growing(BatchKeys::Each(&pinned[0]), &ordinary[1], operation),
-                    growing(BatchKeys::Each(&pinned[0]), &pinned[1], operation),
-                    growing(BatchKeys::One(&ordinary[0]), &ordinary[1], operation),
+                    together(BatchKeys::Each(&ordinary[0]), &pinned[1], operation),
+                    together(BatchKeys::Each(&pinned[0]), &ordinary[1], operation),
+                    together(BatchKeys::Each(&pinned[0]), &pinned[1], operation),
+                    together(BatchKeys::One(&ordinary[0]), &ordinary[1], operation),
                 ]
             });
-        // Only the keys are inputs of encapsulations. One thread has the chunks of all four slots
-        // under way if the host copies nothing.
-        assert_eq!(of_encapsulations, [(4, 1), (0, 1), (0, 4), (0, 1)]);
-        assert_eq!(of_decapsulations, [(4, 1), (4, 1), (0, 4), (4, 1)]);
+        // One thread has the chunks of all four slots under way if the host copies nothing.
+        assert_eq!(of_encapsulations, [1, 1, 4, 1]);
+        assert_eq!(of_decapsulations, [1, 1, 4, 1]);
     }
 
     #[test]
-    fn growing_chunks_get_their_parts() {
+    fn chunks_get_their_parts() {
         const ROW: usize = 3;
         let batches = batches(2, 4);
         let count = 1 << 14;
-        let plan = batches.plan(count, TransferPattern::CopiedInputs(1000));
-        assert_eq!(plan.growing, 8);
+        let plan = batches.plan(count, TransferPattern::Copied(1000));
+        assert_eq!(plan.ranges().count(), 32);
         let mut rows = vec![0; count * ROW];
         let fill = |_: &_, _: &mut _, chunk: &Chunk, part: &mut [u8]| {
             assert_eq!(part.len(), ROW * chunk.operations.len());
@@ -636,7 +625,7 @@ mod tests {
         let slots = [Slots::new(vec![(); slots])];
         let others: Vec<_> = (0..taken).map(|_| slots[0].take()).collect();
         let cancellations = AtomicU64::new(0);
-        let plan = Plan { count: 5, chunk: 1, growing: 0, first: 0, together: 3 };
+        let plan = Plan { count: 5, chunk: 1, first: 0, together: 3 };
         let deal = Deal::new(&slots, &cancellations, plan, plan.ranges());
         // Three chunks of five, or of as many as there are slots, are with one thread.
         assert_eq!(deal.servers().len(), if slots[0].len() > 3 { 2 } else { 1 });

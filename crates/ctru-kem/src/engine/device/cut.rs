@@ -19,13 +19,6 @@ const LARGE_BATCH: usize = 512 << 20;
 /// transfers.
 const MOST: usize = 4096;
 
-/// The least number of operations of a batch whose first chunks are smaller and grow, if the host
-/// copies inputs. The link between host and device has nothing to do until the host has copied the
-/// inputs of the first chunk, and in equal chunks all threads copy at the same time and then wait
-/// at the same time. On an H100, batches of 16,384 and 65,536 take 6 to 12 % less time. Smaller
-/// ones were not measured.
-const GROWING_BATCH: usize = 16384;
-
 /// How the keys and ciphertexts of a batch travel between the caller's memory and the device, and
 /// how many bytes they have per operation. The sizes of chunks depend on this.
 #[derive(Copy, Clone)]
@@ -34,10 +27,8 @@ pub(super) enum TransferPattern {
     Pinned(usize),
     /// Decapsulation: all of them lie in pinned memory.
     Received(usize),
-    /// The host copies a part of the results, and no inputs.
+    /// The host copies a part of the inputs or of the results.
     Copied(usize),
-    /// The host copies a part of the inputs.
-    CopiedInputs(usize),
     /// Key pairs to pinned memory. In a large batch, the host copies a part of the encapsulation
     /// keys.
     KeyPairs(usize),
@@ -69,15 +60,6 @@ impl TransferPattern {
         even_chunk(count, parts, limits.least, limits.most.min(most))
     }
 
-    /// Returns the number of chunks at the beginning of a batch of `count` operations that are
-    /// smaller and grow: one for each of the `slots` slots, if there are several.
-    pub(super) fn growing(self, count: usize, slots: usize) -> usize {
-        match self {
-            Self::CopiedInputs(_) if count >= GROWING_BATCH && slots > 1 => slots,
-            _ => 0,
-        }
-    }
-
     /// Returns the limits for a batch of `count` operations.
     ///
     /// Chunks in half of the slots are enough to hide most copies of the host. Chunks in a quarter
@@ -95,7 +77,7 @@ impl TransferPattern {
         let (sixteenths, least, most, bytes) = match self {
             Self::Pinned(bytes) => (5, of(3 * MIB, bytes, LEAST_PINNED), most(bytes), bytes),
             Self::Received(bytes) => (6, of(2 * MIB, bytes, LEAST_PINNED), most(bytes), bytes),
-            Self::Copied(bytes) | Self::CopiedInputs(bytes) => {
+            Self::Copied(bytes) => {
                 let most = bytes.saturating_mul(MOST).min(8 * MIB);
                 (8, MIB / 4, [most, most.saturating_mul(2)], bytes)
             }
@@ -182,19 +164,6 @@ mod tests {
             (0, 1)
         );
         assert_eq!(of(TransferPattern::Pinned(usize::MAX), 1).2, 1);
-    }
-
-    #[test]
-    fn the_first_chunks_grow_if_the_host_copies_inputs() {
-        let growing = |pattern: fn(usize) -> TransferPattern, count, slots| {
-            pattern(2110).growing(count, slots)
-        };
-        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH, 16), 16);
-        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH, 2), 2);
-        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH, 1), 0);
-        assert_eq!(growing(TransferPattern::CopiedInputs, GROWING_BATCH - 1, 16), 0);
-        assert_eq!(growing(TransferPattern::Copied, GROWING_BATCH, 16), 0);
-        assert_eq!(growing(TransferPattern::Pinned, GROWING_BATCH, 16), 0);
     }
 
     #[test]

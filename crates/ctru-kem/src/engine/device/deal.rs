@@ -21,10 +21,8 @@ pub(super) const MULTIPLE: usize = 256;
 pub(super) struct Plan {
     /// The number of operations of the batch.
     pub(super) count: usize,
-    /// The number of operations of each chunk, except the growing ones and the last one.
+    /// The number of operations of each chunk, except the last one.
     pub(super) chunk: usize,
-    /// The number of chunks at the beginning that are smaller and grow evenly.
-    pub(super) growing: usize,
     /// The index of the first chunk's device, modulo the number of devices.
     pub(super) first: usize,
     /// The number of chunks that one thread has under way.
@@ -34,17 +32,8 @@ pub(super) struct Plan {
 impl Plan {
     /// Returns the operations of each chunk.
     pub(super) fn ranges(self) -> impl Iterator<Item = Range<usize>> + Send {
-        let Self { count, chunk, growing, .. } = self;
-        let size = move |number: usize| match number < growing {
-            true => ((number + 1) * chunk / (growing + 1)).next_multiple_of(MULTIPLE).min(chunk),
-            false => chunk,
-        };
-        let mut start = 0;
-        (0..).map_while(move |number| {
-            let range = start..count.min(start + size(number));
-            start = range.end;
-            (!range.is_empty()).then_some(range)
-        })
+        let Self { count, chunk, .. } = self;
+        (0..count).step_by(chunk).map(move |start| start..count.min(start + chunk))
     }
 }
 
@@ -180,24 +169,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_chunks_grow_evenly() {
-        let sizes = |count, chunk, growing| {
-            let plan = Plan { count, chunk, growing, first: 0, together: 1 };
-            let mut end = 0;
-            let size = |range: Range<usize>| {
-                assert_eq!(range.start, end);
-                end = range.end;
-                range.len()
-            };
-            plan.ranges().map(size).collect::<Vec<_>>()
+    fn chunks_have_equal_size_except_for_the_last() {
+        let ranges = |count, chunk| {
+            Plan { count, chunk, first: 0, together: 1 }.ranges().collect::<Vec<_>>()
         };
-        assert_eq!(sizes(16, 5, 0), [5, 5, 5, 1]);
-        assert_eq!(sizes(6000, 2048, 3), [512, 1024, 1536, 2048, 880]);
-        assert_eq!(sizes(2000, 1024, 9), [256, 256, 512, 512, 464]);
-        // Chunks that are too small to grow.
-        assert_eq!(sizes(700, 300, 2), [256, 256, 188]);
-        assert_eq!(sizes(7, 3, 2), [3, 3, 1]);
-        assert_eq!(sizes(1, 2048, 3), [1]);
-        assert!(sizes(0, 2048, 3).is_empty());
+        assert_eq!(ranges(16, 5), [0..5, 5..10, 10..15, 15..16]);
+        assert_eq!(ranges(10, 5), [0..5, 5..10]);
+        assert!(ranges(0, 2048).is_empty());
     }
 }

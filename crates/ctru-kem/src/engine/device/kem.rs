@@ -13,7 +13,7 @@ use super::check::ChunkCheck;
 use super::hashes;
 use super::launches::Launches;
 use super::set::{EncodingKernels, WHOLE_BATCH, WHOLE_CHUNK, WHOLE_WITH_ONE_KEY};
-use super::slot::{OnDevice, Slot, are_direct, are_few, is_direct, target};
+use super::slot::{OnDevice, Slot, are_few, is_direct, target};
 use super::staged::{Staged, Work};
 use super::stores::{self, Stores};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
@@ -30,7 +30,9 @@ pub(super) enum ChunkKeys<'a, K> {
 
 /// A chunk of encapsulations or decapsulations that has been issued.
 pub(super) struct Issued<'a> {
-    ciphertexts: Ciphertexts<'a>,
+    /// The memory of the caller to which the host copies ciphertexts, if it does. The device sends
+    /// others to pinned memory of the caller.
+    copied: Option<&'a mut [u8]>,
     /// The check of keys, if there is one, and the number of keys.
     check: Option<(ChunkCheck<'a>, usize)>,
     /// The number of operations of the batch.
@@ -43,17 +45,6 @@ pub(super) struct Encoded<'a, Q: Queue> {
     pub(super) count: usize,
     /// Whether kernels read them in pinned memory of the host.
     pub(super) is_zero_copy: bool,
-}
-
-/// How the results of a chunk that are ciphertexts reach the caller.
-enum Ciphertexts<'a> {
-    /// There are none.
-    None,
-    /// The host copies them to this memory of the caller.
-    Copied(&'a mut [u8]),
-    /// The device sends them to pinned memory of the caller. The host can wait for the other
-    /// results without waiting for them.
-    Sent,
 }
 
 /// The result of a function that issues operations.
@@ -119,7 +110,7 @@ impl<Q: Queue> Slot<Q> {
         let to = target::<_, Q>(is_direct(decapsulation_keys.len()), &mut pinned.keys, keys);
         let mut launches = device.launches(batch_len);
         device.generate(&mut launches, (given, are_expanded), range.len(), to)?;
-        launches.issue(&device.queue, &device.turn, range.len())?;
+        launches.issue(&device.queue)?;
         device.receive_key_pairs(
             range,
             batch_len,
@@ -169,8 +160,9 @@ impl<Q: Queue> Slot<Q> {
             }
         };
         let batch = batch_of(range.len(), keys);
-        let are_direct = are_direct(batch_len, range.len());
-        let results = target::<_, Q>(are_direct, staged_secrets, shared_secrets);
+        let len = range.len() * SEED;
+        let is_direct = is_direct(8 * len);
+        let results = target::<_, Q>(is_direct, staged_secrets, shared_secrets);
         let is_zero_copy = device.is_zero_copy(ciphertexts, is_whole);
         let on_device = &device.buffers.ciphertexts;
         let to = target::<_, Q>(is_zero_copy, staged_ciphertexts, on_device);
@@ -187,17 +179,15 @@ impl<Q: Queue> Slot<Q> {
             };
             device.encapsulate(&mut launches, batch, (key, encoded), given, to, results);
         }
-        launches.issue(&device.queue, &device.turn, range.len())?;
-        device.fetch(are_direct, shared_secrets, staged_secrets, range.len() * SEED)?;
+        launches.issue(&device.queue)?;
+        device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
         let check = check.map(|check| (check, keys as usize));
         if !is_zero_copy && device.queue.is_registered(ciphertexts) {
-            // The host copies the shared secrets while the ciphertexts are on their way.
-            device.queue.mark()?;
             device.queue.download_to(scope, on_device, ciphertexts)?;
-            return Ok(Issued { ciphertexts: Ciphertexts::Sent, check, batch_len });
+            return Ok(Issued { copied: None, check, batch_len });
         }
         device.fetch(is_zero_copy, on_device, staged_ciphertexts, ciphertexts.len())?;
-        Ok(Issued { ciphertexts: Ciphertexts::Copied(ciphertexts), check, batch_len })
+        Ok(Issued { copied: Some(ciphertexts), check, batch_len })
     }
 
     /// Issues the decapsulations of `count` ciphertexts, as a part of a batch of `batch_len`
@@ -262,35 +252,28 @@ impl<Q: Queue> Slot<Q> {
             }
             device.decapsulate(&mut launches, batch, key, received, results);
         }
-        launches.issue(&device.queue, &device.turn, count)?;
+        launches.issue(&device.queue)?;
         device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
         let check = check.map(|check| (check, keys as usize));
-        Ok(Issued { ciphertexts: Ciphertexts::None, check, batch_len })
+        Ok(Issued { copied: None, check, batch_len })
     }
 
     /// Waits for all operations on the queue, and writes the results to the caller's memory. If it
-    /// fails, it has written nothing, except for ciphertexts to pinned memory of the caller, whose
-    /// shared secrets may have become placeholders.
+    /// fails, it has written nothing, except for ciphertexts to pinned memory of the caller.
     pub(super) fn finish(
         &mut self,
-        Issued { ciphertexts, check, batch_len }: Issued<'_>,
+        Issued { copied, check, batch_len }: Issued<'_>,
         secrets: &mut [SharedSecret],
     ) -> Outcome {
         let Self { device: OnDevice { queue, .. }, pinned } = self;
         // Each of these calls can fail, so all come before the first write.
+        queue.synchronise()?;
         let (words, faults) = (pinned.shared_secrets.read()?, pinned.faults.read()?);
-        match ciphertexts {
-            Ciphertexts::None => SharedSecret::overwrite_all(secrets, words),
-            Ciphertexts::Copied(to) => {
-                let bytes = &pinned.ciphertexts.read()?[..to.len()];
-                stores::copy(Stores::to_caller(batch_len), [(bytes, to)]);
-                SharedSecret::overwrite_all(secrets, words);
-            }
-            Ciphertexts::Sent => {
-                SharedSecret::overwrite_all(secrets, words);
-                queue.synchronise().inspect_err(|_| secrets.fill(SharedSecret::default()))?;
-            }
+        if let Some(to) = copied {
+            let bytes = &pinned.ciphertexts.read()?[..to.len()];
+            stores::copy(Stores::to_caller(batch_len), [(bytes, to)]);
         }
+        SharedSecret::overwrite_all(secrets, words);
         if let Some((ChunkCheck { faults: of_batch, start }, keys)) = check {
             of_batch.note(start, &faults[..keys]);
         }
@@ -469,7 +452,7 @@ impl<Q: Queue> OnDevice<Q> {
                 );
             }
         }
-        launches.issue(&self.queue, &self.turn, count)
+        launches.issue(&self.queue)
     }
 
     /// Returns the arrays with which all kernels begin that do whole decapsulations.
@@ -612,7 +595,6 @@ fn by_matrix(batch: Batch, least: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::vec;
     use std::vec::Vec;
 
@@ -638,7 +620,7 @@ mod tests {
         let queue = device.queue().unwrap();
         let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
         let set = Set::of(P::PARAMETERS);
-        let slot = Slot::new(queue, set, COUNT, false, roots, Arc::default(), false);
+        let slot = Slot::new(queue, set, COUNT, false, roots, false);
         let mut slot = slot.unwrap();
         let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
         let key = key.encapsulation_key();

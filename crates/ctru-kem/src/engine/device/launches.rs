@@ -6,7 +6,6 @@ use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
 use super::set::Set;
-use super::turn::Turn;
 
 /// Launches of a chunk, which are issued together.
 pub(super) struct Launches<'a, Q: Queue> {
@@ -44,37 +43,8 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         self.list.push(Launch { kernel, memory, batch, order });
     }
 
-    /// Issues the launches of `count` operations of the batch, if necessary in their turn.
-    pub(super) fn issue(&self, queue: &Q, turn: &Turn, count: usize) -> Result<(), RuntimeError> {
-        let _turn = if self.need_turn(count) { turn.take() } else { None };
+    /// Issues the launches.
+    pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
         queue.launch_all(&self.list)
-    }
-
-    /// Returns whether these launches of `count` operations wait for their turn. They do not if
-    /// these are all operations of the batch. Neither does a single launch, which takes little
-    /// time.
-    fn need_turn(&self, count: usize) -> bool {
-        count != self.batch_len && self.list.len() != 1
-    }
-}
-
-#[cfg(all(test, feature = "emulator"))]
-mod tests {
-    use ctru_gpu_kernels::table;
-    use ctru_gpu_runtime::emulated::EmulatedQueue;
-
-    use super::*;
-    use crate::{CtruPrime653, ParameterSet};
-
-    #[test]
-    fn several_launches_of_a_part_of_a_batch_wait_for_their_turn() {
-        let mut launches = Launches::<EmulatedQueue>::new(Set::of(<CtruPrime653>::PARAMETERS), 100);
-        let add = |launches: &mut Launches<'_, _>| {
-            launches.add(&table::REJECTION_SECRET, &[], Batch::each(50));
-        };
-        add(&mut launches);
-        assert_eq!([50, 100].map(|count| launches.need_turn(count)), [false, false]);
-        add(&mut launches);
-        assert_eq!([50, 100].map(|count| launches.need_turn(count)), [true, false]);
     }
 }

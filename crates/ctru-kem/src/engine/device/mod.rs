@@ -10,7 +10,7 @@
 //! - `options` has the choices of the user.
 //! - `batch` cuts a batch into chunks and runs each chunk in a slot; `cut` says how large they are,
 //!   `deal` which comes next, and `slots` which slot is free. `batch_keys` has the keys of a batch,
-//!   cut in the same way, and `threads` makes threads work at once.
+//!   cut in the same way.
 //! - `merged` does small batches: those of several callers become common launches. `groups` says
 //!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
 //!   memory in which callers meet.
@@ -51,8 +51,6 @@ mod slot;
 mod slots;
 mod staged;
 mod stores;
-mod threads;
-mod turn;
 mod words;
 
 use core::fmt;

@@ -2,18 +2,16 @@
 
 use core::iter;
 use core::ops::Range;
-use std::sync::Arc;
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError};
 
-use super::buffers::{Array, Buffers, EXPANSION, Pinned, SEED};
+use super::buffers::{Array, Buffers, EXPANSION, Pinned};
 use super::inversion::RootInversion;
 use super::launches::Launches;
 use super::prefetch::prefetch;
 use super::set::Set;
 use super::stores::{self, Stores};
-use super::turn::Turn;
 use super::words::bytes_to_words;
 use crate::engine::Seeds;
 use crate::expand::Purpose;
@@ -52,11 +50,6 @@ const SENT_BATCH: usize = 8192;
 /// generates and sends later chunks. After the last chunks the device would be idle.
 const SENT_LAST_BATCH: usize = 65536;
 
-/// The largest number of bytes that the host copies from pinned memory of the caller to pinned
-/// memory of the slot. If there are more, the device reads them from the caller's memory. On an
-/// H200, both ways take the same time at about 64 KB.
-pub(super) const COPIED_BYTES: usize = 64 << 10;
-
 /// The largest number of bytes that kernels read and write in pinned memory of the slot, without a
 /// copy to or from the device's memory.
 const DIRECT_BYTES: usize = 64 << 10;
@@ -65,17 +58,6 @@ const DIRECT_BYTES: usize = 64 << 10;
 /// the caller. On an H100, 1024 encapsulations with a key each take 16 % less time than with
 /// copies, and those with one key 11 %.
 const DIRECT_BYTES_OF_WHOLE: usize = 2 << 20;
-
-/// The same for shared secrets of encapsulations, which kernels write once and do not read, in
-/// batches of at most [`DIRECT_BATCH`]. On an H100, 16,384 encapsulations with one key or loaded
-/// keys take 4 to 6 % less time than with copies. With a key each, the difference was 2 % the other
-/// way, or none.
-const DIRECT_BYTES_OF_SECRETS: usize = 256 << 10;
-
-/// The largest batch whose shared secrets kernels may write to pinned memory. In a larger one, the
-/// results of other chunks are always on their way to the host, and would share the link with these
-/// writes. The limit has not been measured.
-const DIRECT_BATCH: usize = 65536;
 
 /// The largest number of blocks that read the same bytes in pinned memory of the slot. Each block
 /// reads them through the link between host and device.
@@ -94,8 +76,6 @@ pub(super) struct OnDevice<Q: Queue> {
     /// As [`DeviceOptions::as_large`](super::DeviceOptions::as_large).
     pub(super) as_large: bool,
     pub(super) queue: Q,
-    /// The turn that all slots of the engine's device share.
-    pub(super) turn: Arc<Turn>,
     /// Whether the engine has several devices.
     has_several: bool,
     pub(super) buffers: Buffers<Q>,
@@ -114,14 +94,13 @@ impl<Q: Queue> Slot<Q> {
         chunk: usize,
         as_large: bool,
         roots: RootInversion<Q>,
-        turn: Arc<Turn>,
         has_several: bool,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
         let buffers = Buffers::new(&queue, set, chunk, roots)?;
         let pinned = Pinned::new(&queue, set, chunk)?;
-        Ok(Self { device: OnDevice { set, as_large, queue, turn, has_several, buffers }, pinned })
+        Ok(Self { device: OnDevice { set, as_large, queue, has_several, buffers }, pinned })
     }
 
     /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory
@@ -180,8 +159,8 @@ impl<Q: Queue> OnDevice<Q> {
     /// them. Does not wait. The batch has `batch_len` operations.
     ///
     /// The host copies the bytes to `staged`. If `is_zero_copy`, kernels read them there; otherwise
-    /// the device copies them from there. An exception are more than [`COPIED_BYTES`] bytes in
-    /// pinned memory of the caller that are not zero-copy: the device copies them from the caller.
+    /// the device copies them from there. An exception are bytes in pinned memory of the caller that
+    /// are not zero-copy: the device copies them from the caller.
     pub(super) fn bring<'a, 'env>(
         &self,
         scope: &Q::Scope<'env>,
@@ -190,7 +169,7 @@ impl<Q: Queue> OnDevice<Q> {
         is_zero_copy: bool,
         batch_len: usize,
     ) -> Result<&'a Q::Memory, RuntimeError> {
-        if !is_zero_copy && bytes.len() > COPIED_BYTES && self.queue.is_registered(bytes) {
+        if !is_zero_copy && self.queue.is_registered(bytes) {
             self.queue.upload_from(scope, bytes, to)?;
             return Ok(to);
         }
@@ -359,12 +338,6 @@ pub(super) fn is_direct(bytes: usize) -> bool {
     bytes <= DIRECT_BYTES
 }
 
-/// Returns whether kernels write the shared secrets of this many encapsulations, of a batch of
-/// `batch_len`, to pinned memory of the host.
-pub(super) fn are_direct(batch_len: usize, secrets: usize) -> bool {
-    batch_len <= DIRECT_BATCH && 8 * SEED * secrets <= DIRECT_BYTES_OF_SECRETS
-}
-
 /// Returns whether this number of blocks may read the same bytes in pinned memory of the slot.
 pub(super) fn are_few(readers: usize) -> bool {
     readers <= DIRECT_READERS
@@ -452,12 +425,6 @@ mod tests {
         assert_eq!([sent(0..2048), sent(12288..14336), sent(14336..WHOLE)], [0, 0, 1024]);
         assert_eq!([sent(15872..WHOLE), sent(8192..WHOLE)], [512, 1024]);
         assert_eq!(sent_keys(false, WHOLE, &(14336..WHOLE), 1000), 1000);
-    }
-
-    #[test]
-    fn kernels_write_few_secrets_of_small_batches_to_the_host() {
-        assert!(are_direct(1, 1) && are_direct(DIRECT_BATCH, 8192));
-        assert!(!are_direct(DIRECT_BATCH + 1, 1) && !are_direct(DIRECT_BATCH, 8193));
     }
 
     #[test]

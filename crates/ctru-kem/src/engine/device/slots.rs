@@ -48,12 +48,6 @@ impl<S> Slots<S> {
         Taken { slots: self, index, slot: lock(&self.all[index]) }
     }
 
-    /// Takes the last free slot, if there is one.
-    pub(super) fn try_take_last(&self) -> Option<Taken<'_, S>> {
-        let index = lock(&self.free).pop_last()?;
-        Some(self.taken(index))
-    }
-
     /// Takes the first free slot, if there is one.
     pub(super) fn try_take(&self) -> Option<Taken<'_, S>> {
         let index = lock(&self.free).pop_first()?;

@@ -73,11 +73,7 @@ impl<D: Device> Device for CountingDevice<D> {
     type Registration = D::Registration;
 
     fn queue(&self) -> Result<Self::Queue, RuntimeError> {
-        self.ranked_queue(usize::MAX)
-    }
-
-    fn ranked_queue(&self, rank: usize) -> Result<Self::Queue, RuntimeError> {
-        Ok(CountingQueue { queue: self.device.ranked_queue(rank)?, log: self.log.clone() })
+        Ok(CountingQueue { queue: self.device.queue()?, log: self.log.clone() })
     }
 
     fn register<T: Send>(
@@ -175,10 +171,6 @@ impl<Q: Queue> Queue for CountingQueue<Q> {
     ) -> Result<(), RuntimeError> {
         self.log.lock().downloaded += to.len();
         self.queue.download_to(scope, from, to)
-    }
-
-    fn mark(&self) -> Result<(), RuntimeError> {
-        self.queue.mark()
     }
 
     fn slice<'a, T: Plain>(

@@ -202,7 +202,7 @@ impl<Q: Queue> Slot<Q> {
             let all = Batch::each(range.len() as u32);
             launches.add(set.encoding.copy_encapsulation_key, &[&private, public], all);
         }
-        let brought = launches.issue(&device.queue, &device.turn, range.len()).and_then(|()| {
+        let brought = launches.issue(&device.queue).and_then(|()| {
             if let (Some((public, is_other)), Some(to)) = (&public, encapsulation_keys) {
                 device.bring_rows((public, *is_other), to, public_row, range)?;
             }
@@ -241,7 +241,7 @@ impl<Q: Queue> Slot<Q> {
         });
         let given = given.memory();
         device.encapsulate(&mut launches, batch, (key, encoded), given, &sent, &secrets);
-        launches.issue(&device.queue, &device.turn, range.len())?;
+        launches.issue(&device.queue)?;
         device.bring_rows((&sent, is_other), ciphertexts, set.ciphertext_bytes, range)
     }
 
@@ -267,7 +267,7 @@ impl<Q: Queue> Slot<Q> {
             device.decode_decapsulation_keys(&mut launches, rows, keys as usize, key);
         }
         device.decapsulate(&mut launches, batch, key, &received, &secrets);
-        let launched = launches.issue(&device.queue, &device.turn, range.len());
+        let launched = launches.issue(&device.queue);
         match &encoded {
             Some((rows, is_copy)) => device.forget_copy(rows, *is_copy, launched),
             None => launched,
@@ -305,7 +305,7 @@ impl<Q: Queue> Slot<Q> {
 type KeysOf<'a, K, Q> = (&'a K, u32, Option<(Rows<'a, u8, Q>, bool)>);
 
 /// Returns the keys of a chunk. Encoded keys have `row` bytes each, and must be decoded to
-/// `decoded`; a single key is decoded once in each slot.
+/// `decoded`.
 fn key_of<'a, Q: Queue, K>(
     device: &'a OnDevice<Q>,
     part: &Part,
@@ -315,8 +315,7 @@ fn key_of<'a, Q: Queue, K>(
 ) -> Result<KeysOf<'a, K, Q>, RuntimeError> {
     let count = part.range.len() as u32;
     Ok(match keys {
-        RowKeys::One(key) if part.is_first => (decoded, 1, Some(device.keys(key, row, &(0..1))?)),
-        RowKeys::One(_) => (decoded, 1, None),
+        RowKeys::One(key) => (decoded, 1, Some(device.keys(key, row, &(0..1))?)),
         RowKeys::Each(rows) => (decoded, count, Some(device.keys(rows, row, &part.range)?)),
         RowKeys::Checked => (decoded, count, None),
         RowKeys::Loaded(loaded) => {

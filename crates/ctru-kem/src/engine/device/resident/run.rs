@@ -21,8 +21,6 @@ pub(super) struct Part {
     pub(super) range: Range<usize>,
     /// The number of operations of the batch.
     pub(super) batch_len: usize,
-    /// Whether this is the first chunk of the batch in its slot.
-    pub(super) is_first: bool,
 }
 
 /// The slots of a batch, and the chunk that each of them has been given last. Dropping this value
@@ -31,13 +29,11 @@ struct UnderWay<'a, Q: Queue>(Vec<(Taken<'a, Slot<Q>>, Option<Part>)>);
 
 impl<'a, Q: Queue> UnderWay<'a, Q> {
     /// Takes a slot for each chunk, at most half of the device's slots, so that other calls find
-    /// free ones. Waits for a slot only if none is free. Takes the last slots: the first ones,
-    /// whose kernels go first, are for batches whose results are transferred.
+    /// free ones. Waits for a slot only if none is free.
     fn take(slots: &'a Slots<Slot<Q>>, chunks: usize) -> Self {
         let most = slots.len().div_ceil(2).min(chunks);
-        let first = || slots.try_take_last().unwrap_or_else(|| slots.take());
-        let first = (most != 0).then(first);
-        let others = core::iter::from_fn(|| slots.try_take_last()).take(most.saturating_sub(1));
+        let first = (most != 0).then(|| slots.take());
+        let others = core::iter::from_fn(|| slots.try_take()).take(most.saturating_sub(1));
         Self(first.into_iter().chain(others).map(|slot| (slot, None)).collect())
     }
 }
@@ -103,7 +99,7 @@ impl<D: Device> Batches<D> {
                 finish(slot, &last)?;
             }
             done = range.end;
-            let part = Part { device, number, range, batch_len: count, is_first: number < slots };
+            let part = Part { device, number, range, batch_len: count };
             issue(slot, &part)?;
             *last = Some(part);
         }
