@@ -194,27 +194,6 @@ macro_rules! for_each_kernel {
                     messages: u64[EachOperation; message_words::<R>()],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     coins: u64[EachOperation; coin_words::<R>()]);
-            DERIVE_ENCAPSULATION_SMALL "derive_encapsulation_small" =
-                hash::small_batch::derive_encapsulation(
-                    seeds: u64[EachOperation; SEED_WORDS],
-                    ids: u8[EachOrShared; ID_BYTES],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    coins: u64[EachOperation; coin_words::<R>()]);
-            DERIVE_EXPANDED_MIXED_RADIX "derive_expanded_mixed_radix" =
-                hash::middle_batch::derive_expanded_mixed_radix(
-                    expansion: u64[One; EXPANSION_WORDS],
-                    keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    coins: u64[EachOperation; coin_words::<R>()]);
-            DERIVE_EXPANDED_PACKED13 "derive_expanded_packed13" =
-                hash::middle_batch::derive_expanded_packed13(
-                    expansion: u64[One; EXPANSION_WORDS],
-                    keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION "derive_decapsulation" =
                 hash::derive::derive_decapsulation(
                     messages: u64[EachOperation; message_words::<R>()],
@@ -223,12 +202,6 @@ macro_rules! for_each_kernel {
                     coins: u64[EachOperation; coin_words::<R>()]);
             DERIVE_DECAPSULATION_MIDDLE "derive_decapsulation_middle" =
                 hash::middle_batch::derive_decapsulation(
-                    messages: u64[EachOperation; message_words::<R>()],
-                    ids: u8[EachOrShared; ID_BYTES],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    coins: u64[EachOperation; coin_words::<R>()]);
-            DERIVE_DECAPSULATION_SMALL "derive_decapsulation_small" =
-                hash::small_batch::derive_decapsulation(
                     messages: u64[EachOperation; message_words::<R>()],
                     ids: u8[EachOrShared; ID_BYTES],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
@@ -244,12 +217,6 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOrShared; ID_BYTES],
                     z: u64[EachOrShared; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    rejection_secrets: u64[EachOperation; SEED_WORDS]);
-            REJECTION_SECRET_SMALL "rejection_secret_small" =
-                hash::small_batch::rejection_secret(
-                    ids: u8[EachOrShared; ID_BYTES],
-                    z: u64[EachOrShared; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             ENCAPSULATE_MIXED_RADIX "encapsulate_mixed_radix" =
                 whole::mixed_radix::encapsulate(

@@ -2,7 +2,6 @@
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};
-use ctru_gpu_kernels::kernels::keys::{mixed_radix, packed13};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
 use ctru_math::{Arithmetic, R653, R761, R1277};
@@ -49,17 +48,13 @@ fn check_derivations<R: Arithmetic>(operations: &Operations) {
         let (secret, seed) = sha3_512(&[operations.id(i), message]);
         (secret, shake256(&seed, R::COIN_BYTES))
     };
-    for kernels in
-        [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_MIDDLE, &DERIVE_DECAPSULATION_SMALL]
-    {
+    for kernels in [&DERIVE_DECAPSULATION, &DERIVE_DECAPSULATION_MIDDLE] {
         let (secrets, coins) = operations.decapsulate::<R>(kernels);
         for (i, message) in operations.messages.iter().enumerate() {
             assert_eq!((secrets[i].clone(), coins[i].clone()), derive(i, message));
         }
     }
-    for kernels in
-        [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_MIDDLE, &DERIVE_ENCAPSULATION_SMALL]
-    {
+    for kernels in [&DERIVE_ENCAPSULATION, &DERIVE_ENCAPSULATION_MIDDLE] {
         let (messages, secrets, coins) = operations.encapsulate::<R>(kernels);
         for (i, seed) in operations.seeds.iter().enumerate() {
             let mut message = shake256(seed, R::MESSAGE_BYTES);
@@ -70,30 +65,8 @@ fn check_derivations<R: Arithmetic>(operations: &Operations) {
     }
 }
 
-/// Checks that the kernels that expand seeds and find `ID(pk)` in encoded keys derive what another
-/// kernel derives from the expanded seeds.
-fn check_expanded_derivations<R: Arithmetic>(operations: &Operations) {
-    for (kernels, bytes) in expanded_with_keys::<R>() {
-        let inputs = [operations.expansion_buffer(), operations.key_buffer(bytes)];
-        let derived = operations.encapsulate_from::<R>(kernels, inputs);
-        let seeds =
-            (0..operations.count()).map(|i| operations.expanded(i, operations.id(i), SEED_BYTES));
-        let expanded = Operations { seeds: seeds.collect(), ..operations.clone() };
-        assert!(derived == expanded.encapsulate::<R>(&DERIVE_ENCAPSULATION));
-    }
-}
-
-/// Returns the kernels that expand seeds and find `ID(pk)` in encoded keys, with the bytes of each
-/// key.
-fn expanded_with_keys<R: Arithmetic>() -> [(&'static RingKernels, u32); 2] {
-    [
-        (&DERIVE_EXPANDED_MIXED_RADIX, mixed_radix::public_key_bytes::<R>()),
-        (&DERIVE_EXPANDED_PACKED13, packed13::public_key_bytes::<R>()),
-    ]
-}
-
 fn check_rejection<R: Arithmetic>(operations: &Operations) {
-    for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_MIDDLE, &REJECTION_SECRET_SMALL] {
+    for kernels in [&REJECTION_SECRET, &REJECTION_SECRET_MIDDLE] {
         let secrets = operations.reject::<R>(kernels);
         for (i, ciphertext) in operations.ciphertexts.iter().enumerate() {
             let z = &operations.z[operations.batch.row(i as u32) as usize];
@@ -134,7 +107,6 @@ macro_rules! properties {
                         check_expansion::<$ring>(&operations);
                         check_key_pairs::<$ring>(&operations);
                         check_derivations::<$ring>(&operations);
-                        check_expanded_derivations::<$ring>(&operations);
                         check_rejection::<$ring>(&operations);
                     }
                 }
@@ -171,14 +143,7 @@ fn traces<R: Arithmetic>() {
         let [messages, seeds, z] =
             [&operations.messages, &operations.seeds, &operations.z].map(|r| words(r));
         let ciphertexts = strings(&operations.ciphertexts);
-        let [mixed_radix, packed13] = expanded_with_keys::<R>().map(|(kernels, bytes)| {
-            let keys = operations.key_buffer(bytes);
-            let messages = unfilled(count, message_words::<R>());
-            trace(kernels, &[&expansion, &keys, &messages, &seed_rows(), &coins()])
-        });
         [
-            mixed_radix,
-            packed13,
             trace(&EXPAND_SEEDS, &[&expansion, &ids, &seed_rows()]),
             trace(&EXPAND_KEY_PAIR_SEEDS, &[&expansion, &unfilled(count, 2 * SEED_WORDS)]),
             trace(
@@ -197,16 +162,10 @@ fn traces<R: Arithmetic>() {
                 &DERIVE_ENCAPSULATION_MIDDLE,
                 &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
             ),
-            trace(
-                &DERIVE_ENCAPSULATION_SMALL,
-                &[&seeds, &ids, &unfilled(count, message_words::<R>()), &seed_rows(), &coins()],
-            ),
             trace(&DERIVE_DECAPSULATION, &[&messages, &ids, &seed_rows(), &coins()]),
             trace(&DERIVE_DECAPSULATION_MIDDLE, &[&messages, &ids, &seed_rows(), &coins()]),
-            trace(&DERIVE_DECAPSULATION_SMALL, &[&messages, &ids, &seed_rows(), &coins()]),
             trace(&REJECTION_SECRET, &[&ids, &z, &ciphertexts, &seed_rows()]),
             trace(&REJECTION_SECRET_MIDDLE, &[&ids, &z, &ciphertexts, &seed_rows()]),
-            trace(&REJECTION_SECRET_SMALL, &[&ids, &z, &ciphertexts, &seed_rows()]),
         ]
     };
     assert!(one.messages != other.messages && one.first != other.first);

@@ -58,8 +58,7 @@ fn run(kernel: &Kernel, batch: Batch, content: Content) {
 
 /// Beginnings of the names of kernels whose arithmetic asserts, in debug builds, that numbers are
 /// in range.
-const ASSERTING: &[&str] =
-    &["derive_expanded", "divide_by_norm", "encapsulate", "expand", "invert", "multiply_pairs"];
+const ASSERTING: &[&str] = &["divide_by_norm", "encapsulate", "expand", "invert", "multiply_pairs"];
 
 /// Runs a kernel on batches of one operation, of three operations, and of sizes around one block,
 /// with shared rows and with one row per operation. The runs cycle through the kinds of content.

@@ -151,14 +151,6 @@ impl Operations {
         (rows(&secrets, SEED_WORDS), cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES))
     }
 
-    /// Returns encoded keys of `bytes` bytes each. They begin with `ID(pk)`, and the rest of them
-    /// has no meaning.
-    pub(crate) fn key_buffer(&self, bytes: u32) -> Buffer {
-        let mut keys = self.ids.clone();
-        keys.iter_mut().for_each(|key| key.resize(bytes as usize, 0x5c));
-        strings(&keys)
-    }
-
     /// Returns the first bytes of the seed that operation `i` expands.
     pub(crate) fn expanded(&self, i: usize, id: &[u8], length: usize) -> Vec<u8> {
         let row = (self.first + i as u64).to_le_bytes();
@@ -167,20 +159,10 @@ impl Operations {
 
     /// Runs a kernel that derives messages, shared secrets and coins from seeds.
     pub(crate) fn encapsulate<R: Arithmetic>(&self, kernels: &RingKernels) -> Derived {
-        self.encapsulate_from::<R>(kernels, [words(&self.seeds), self.id_buffer()])
-    }
-
-    /// Runs a kernel that derives the same from `inputs`: seeds, or the input from which they are
-    /// expanded, and `ID(pk)`, or keys that begin with it.
-    pub(crate) fn encapsulate_from<R: Arithmetic>(
-        &self,
-        kernels: &RingKernels,
-        inputs: [Buffer; 2],
-    ) -> Derived {
         let messages = unfilled(self.count(), message_words::<R>());
         let secrets = unfilled(self.count(), SEED_WORDS);
         let coins = unfilled(self.count(), coin_words::<R>());
-        let buffers = [&inputs[0], &inputs[1], &messages, &secrets, &coins];
+        let buffers = [&words(&self.seeds), &self.id_buffer(), &messages, &secrets, &coins];
         launch(kernels.of::<R>(), &buffers, self.batch);
         (
             rows(&messages, message_words::<R>()),

@@ -5,13 +5,10 @@
 use ctru_math::Ring;
 
 use super::derive::{self, Id, Own};
-use super::keccak::{PerPair, State};
+use super::keccak::PerPair;
 use super::reject;
 use crate::descriptor::{Batch, Shape};
-use crate::kernels::keys::Encoding;
-use crate::kernels::keys::mixed_radix::MixedRadix;
-use crate::kernels::keys::packed13::Packed13;
-use crate::kernels::{EXPANSION_WORDS, SEED_WORDS};
+use crate::kernels::SEED_WORDS;
 use crate::simt::Simt;
 
 /// Returns the block shape: 128 threads, two per operation.
@@ -66,61 +63,6 @@ pub fn derive_encapsulation<S: Simt, R: Ring>(
     let id = Id::of_row(s, ids, batch.row(own.operation));
     let seed = derive::words_of_row(s, (seeds, SEED_WORDS), own.operation);
     derive::encapsulation::<R, PerPair<S>>(own, seed, id, messages, shared_secrets, coins);
-}
-
-/// Computes the same arrays as [`derive::expand_seeds`] and then [`derive::derive_encapsulation`],
-/// without the seeds. It finds `ID(pk)` at the beginning of encoded keys, so it need not wait until
-/// they are decoded.
-#[inline(always)]
-fn encapsulation_to_encoded<S: Simt, R: Ring, E: Encoding<R>>(
-    s: S,
-    (expansion, keys): (S::Global<u64>, S::Global<u8>),
-    [messages, shared_secrets, coins]: [S::Global<u64>; 3],
-    batch: Batch,
-) {
-    let own = own_operation(s, batch);
-    let id = Id { s, bytes: keys, start: E::BYTES * batch.row(own.operation) };
-    let words = derive::words_of_row(s, (expansion, EXPANSION_WORDS), 0);
-    let seeded: PerPair<S> =
-        derive::expanded(s, own.operation, words, |i| id.followed_by(|_| 0, i));
-    let lane = seeded.lanes(SEED_WORDS);
-    let seed = |i| if i < SEED_WORDS { lane(i) } else { 0 };
-    derive::encapsulation::<R, PerPair<S>>(own, seed, id, messages, shared_secrets, coins);
-}
-
-/// Expands seeds as [`derive::expand_seeds`] does, and derives the secrets of encapsulations from
-/// them as [`derive::derive_encapsulation`] does, with mixed-radix keys.
-///
-/// Threads: two per operation.
-/// Arrays: `expansion`, as for [`derive::expand_seeds`]; `keys`, encoded public keys, one per
-/// operation or one shared key; the others, as for [`derive::derive_encapsulation`].
-#[inline(always)]
-pub fn derive_expanded_mixed_radix<S: Simt, R: Ring>(
-    s: S,
-    expansion: S::Global<u64>,
-    keys: S::Global<u8>,
-    messages: S::Global<u64>,
-    shared_secrets: S::Global<u64>,
-    coins: S::Global<u64>,
-    batch: Batch,
-) {
-    let results = [messages, shared_secrets, coins];
-    encapsulation_to_encoded::<S, R, MixedRadix>(s, (expansion, keys), results, batch);
-}
-
-/// Does the same as [`derive_expanded_mixed_radix`], with keys of 13 bits per coefficient.
-#[inline(always)]
-pub fn derive_expanded_packed13<S: Simt, R: Ring>(
-    s: S,
-    expansion: S::Global<u64>,
-    keys: S::Global<u8>,
-    messages: S::Global<u64>,
-    shared_secrets: S::Global<u64>,
-    coins: S::Global<u64>,
-    batch: Batch,
-) {
-    let results = [messages, shared_secrets, coins];
-    encapsulation_to_encoded::<S, R, Packed13>(s, (expansion, keys), results, batch);
 }
 
 /// Computes the same arrays as [`derive::derive_decapsulation`].

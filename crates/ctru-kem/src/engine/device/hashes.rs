@@ -1,76 +1,40 @@
-//! Chooses the kernels that hash by the size of a batch: a warp, two threads or one thread hold
-//! each Keccak state.
+//! Chooses the kernels that hash by the size of a batch: two threads or one thread hold each Keccak
+//! state.
 //!
-//! The fewer threads hold a state, the fewer instructions a hash needs, and the longer it takes.
-//! One thread is best in batches that give the GPU other work in the meantime. The size of the
+//! One thread needs fewer instructions for a hash, and takes longer. It is best in batches that give the GPU other work in the meantime. The size of the
 //! batch counts and not that of its chunks, because this work is that of the other chunks.
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::table;
 
-/// The largest batch of encapsulations in which a warp holds each state. The limits measured best
-/// on an H200.
-const WARPS_ENCAPSULATE: usize = for_tests(1, 1024);
-
-/// The largest batch of decapsulations in which a warp holds each state.
-const WARPS_DECAPSULATE: usize = for_tests(2, 255);
-
-/// The largest batch in which two threads hold each state.
-const PAIRS: usize = for_tests(3, 32768);
-
-/// Returns whether one kernel expands and uses the seeds of `batch_len` encapsulations. It reads
-/// the encoded keys while another kernel decodes them. Two threads hold each state.
-pub(super) fn derive_from_encoded_keys(batch_len: usize) -> bool {
-    (WARPS_ENCAPSULATE + 1..=PAIRS).contains(&batch_len)
-}
-
-/// Returns a limit. Tests of this module have a smaller one, because the emulator takes long for
-/// large batches.
-const fn for_tests(in_tests: usize, limit: usize) -> usize {
-    if cfg!(test) { in_tests } else { limit }
-}
+/// The largest batch in which two threads hold each state. Tests of this module have a smaller one,
+/// because the emulator takes long for large batches.
+const PAIRS: usize = if cfg!(test) { 3 } else { 32768 };
 
 /// Kernels with the same results, of which the size of a batch chooses one.
 pub(super) struct BySize {
-    /// The kernels for small batches, each with the largest batch that it serves, in ascending
-    /// order.
-    smaller: &'static [(usize, &'static RingKernels)],
-    /// The kernels for all larger batches.
-    others: &'static RingKernels,
+    /// The kernels for batches of at most [`PAIRS`] operations.
+    pairs: &'static RingKernels,
+    /// The kernels for larger batches.
+    threads: &'static RingKernels,
 }
 
 pub(super) static DERIVE_KEY_PAIR: BySize =
-    BySize { smaller: &[(PAIRS, &table::DERIVE_KEY_PAIR_MIDDLE)], others: &table::DERIVE_KEY_PAIR };
+    BySize { pairs: &table::DERIVE_KEY_PAIR_MIDDLE, threads: &table::DERIVE_KEY_PAIR };
 
-pub(super) static DERIVE_ENCAPSULATION: BySize = BySize {
-    smaller: &[
-        (WARPS_ENCAPSULATE, &table::DERIVE_ENCAPSULATION_SMALL),
-        (PAIRS, &table::DERIVE_ENCAPSULATION_MIDDLE),
-    ],
-    others: &table::DERIVE_ENCAPSULATION,
-};
+pub(super) static DERIVE_ENCAPSULATION: BySize =
+    BySize { pairs: &table::DERIVE_ENCAPSULATION_MIDDLE, threads: &table::DERIVE_ENCAPSULATION };
 
-pub(super) static DERIVE_DECAPSULATION: BySize = BySize {
-    smaller: &[
-        (WARPS_DECAPSULATE, &table::DERIVE_DECAPSULATION_SMALL),
-        (PAIRS, &table::DERIVE_DECAPSULATION_MIDDLE),
-    ],
-    others: &table::DERIVE_DECAPSULATION,
-};
+pub(super) static DERIVE_DECAPSULATION: BySize =
+    BySize { pairs: &table::DERIVE_DECAPSULATION_MIDDLE, threads: &table::DERIVE_DECAPSULATION };
 
-pub(super) static REJECTION_SECRET: BySize = BySize {
-    smaller: &[
-        (WARPS_DECAPSULATE, &table::REJECTION_SECRET_SMALL),
-        (PAIRS, &table::REJECTION_SECRET_MIDDLE),
-    ],
-    others: &table::REJECTION_SECRET,
-};
+pub(super) static REJECTION_SECRET: BySize =
+    BySize { pairs: &table::REJECTION_SECRET_MIDDLE, threads: &table::REJECTION_SECRET };
 
 impl BySize {
     /// Returns the kernels for a batch of `batch_len` operations.
     pub(super) fn of(&self, batch_len: usize) -> &'static RingKernels {
-        let serves = |(most, _): &&(usize, _)| batch_len <= *most;
-        self.smaller.iter().find(serves).map_or(self.others, |(_, kernels)| kernels)
+        if batch_len <= PAIRS { self.pairs } else { self.threads }
     }
 }
 
@@ -92,25 +56,14 @@ mod tests {
 
     #[test]
     fn larger_batches_hash_with_fewer_threads() {
-        for (hash, batch_len, name) in [
-            (&DERIVE_KEY_PAIR, 0, "derive_key_pair_middle_653"),
-            (&DERIVE_KEY_PAIR, PAIRS, "derive_key_pair_middle_653"),
-            (&DERIVE_KEY_PAIR, PAIRS + 1, "derive_key_pair_653"),
-            (&DERIVE_ENCAPSULATION, 0, "derive_encapsulation_small_653"),
-            (&DERIVE_ENCAPSULATION, WARPS_ENCAPSULATE, "derive_encapsulation_small_653"),
-            (&DERIVE_ENCAPSULATION, WARPS_ENCAPSULATE + 1, "derive_encapsulation_middle_653"),
-            (&DERIVE_ENCAPSULATION, PAIRS, "derive_encapsulation_middle_653"),
-            (&DERIVE_ENCAPSULATION, PAIRS + 1, "derive_encapsulation_653"),
-            (&DERIVE_DECAPSULATION, WARPS_DECAPSULATE, "derive_decapsulation_small_653"),
-            (&DERIVE_DECAPSULATION, WARPS_DECAPSULATE + 1, "derive_decapsulation_middle_653"),
-            (&DERIVE_DECAPSULATION, PAIRS, "derive_decapsulation_middle_653"),
-            (&DERIVE_DECAPSULATION, PAIRS + 1, "derive_decapsulation_653"),
-            (&REJECTION_SECRET, WARPS_DECAPSULATE, "rejection_secret_small_653"),
-            (&REJECTION_SECRET, WARPS_DECAPSULATE + 1, "rejection_secret_middle_653"),
-            (&REJECTION_SECRET, PAIRS, "rejection_secret_middle_653"),
-            (&REJECTION_SECRET, PAIRS + 1, "rejection_secret_653"),
+        for (hash, pairs, threads) in [
+            (&DERIVE_KEY_PAIR, "derive_key_pair_middle_653", "derive_key_pair_653"),
+            (&DERIVE_ENCAPSULATION, "derive_encapsulation_middle_653", "derive_encapsulation_653"),
+            (&DERIVE_DECAPSULATION, "derive_decapsulation_middle_653", "derive_decapsulation_653"),
+            (&REJECTION_SECRET, "rejection_secret_middle_653", "rejection_secret_653"),
         ] {
-            assert_eq!(hash.of(batch_len).of::<R653>().name(), name);
+            let name = |batch_len| hash.of(batch_len).of::<R653>().name();
+            assert_eq!([0, PAIRS, PAIRS + 1].map(name), [pairs, pairs, threads]);
         }
     }
 
@@ -127,8 +80,7 @@ mod tests {
         }
     }
 
-    /// Compares encapsulations to encoded keys with the CPU. In some of these batches, one kernel
-    /// expands seeds and derives secrets from them.
+    /// Compares encapsulations to encoded keys with the CPU.
     #[test]
     fn encapsulations_to_encoded_keys_equal_the_cpu() {
         let expand = Expand { seed: &[9; 32], context: Context::EMPTY, first: 5 };

@@ -39,14 +39,6 @@ pub(super) struct Issued<'a> {
     batch_len: usize,
 }
 
-/// Encoded encapsulation keys of a chunk: one for each operation, or one.
-pub(super) struct Encoded<'a, Q: Queue> {
-    pub(super) rows: &'a Q::Memory,
-    pub(super) count: usize,
-    /// Whether kernels read them in pinned memory of the host.
-    pub(super) is_zero_copy: bool,
-}
-
 /// The result of a function that issues operations.
 pub(super) type Outcome = Result<(), RuntimeError>;
 
@@ -155,8 +147,7 @@ impl<Q: Queue> Slot<Q> {
                 let is_zero_copy = device.is_zero_copy(rows, is_whole) && are_few(readers);
                 let places = (staged_keys, &device.buffers.keys);
                 let rows = device.bring(scope, rows, places, is_zero_copy, batch_len)?;
-                let encoded = Encoded { rows, count, is_zero_copy };
-                (&decoded.encapsulation_key, count as u32, Some(encoded), check)
+                (&decoded.encapsulation_key, count as u32, Some(rows), check)
             }
         };
         let batch = batch_of(range.len(), keys);
@@ -167,17 +158,18 @@ impl<Q: Queue> Slot<Q> {
         let on_device = &device.buffers.ciphertexts;
         let to = target::<_, Q>(is_zero_copy, staged_ciphertexts, on_device);
         let mut launches = device.launches(batch_len);
-        if let (Some(Encoded { rows, .. }), true) = (&encoded, is_whole) {
+        if let (Some(rows), true) = (encoded, is_whole) {
             device.encapsulate_whole(&mut launches, batch, given, rows, results, to);
         } else {
             let encoded = match (encoded, check) {
-                (Some(Encoded { rows, count, .. }), Some(_)) => {
-                    device.check_encapsulation_keys(rows, count, key, staged_faults)?;
+                (Some(rows), Some(_)) => {
+                    device.check_encapsulation_keys(rows, keys as usize, key, staged_faults)?;
                     None
                 }
                 (encoded, _) => encoded,
             };
-            device.encapsulate(&mut launches, batch, (key, encoded), given, to, results);
+            let keys = (key, keys, encoded);
+            device.encapsulate(&mut launches, batch, keys, given, to, results);
         }
         launches.issue(&device.queue)?;
         device.fetch(is_direct, shared_secrets, staged_secrets, len)?;
@@ -326,29 +318,21 @@ impl<Q: Queue> OnDevice<Q> {
         Ok(())
     }
 
-    /// Encapsulates, and writes ciphertexts and shared secrets. The keys `encoded` are decoded to
-    /// `key`; if there are none, `key` is decoded already. `given` has one seed per operation, or
-    /// the input from which seeds are expanded, and says which.
+    /// Encapsulates, and writes ciphertexts and shared secrets. The `count` keys `encoded` are
+    /// decoded to `key`; if there are none, `key` is decoded already. `given` has one seed per
+    /// operation, or the input from which seeds are expanded, and says which.
     pub(super) fn encapsulate<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         batch: Batch,
-        (key, encoded): (&'a EncapsulationKeyBuffers<Q>, Option<Encoded<'a, Q>>),
+        (key, count, encoded): (&'a EncapsulationKeyBuffers<Q>, u32, Option<&'a Q::Memory>),
         (mut given, are_expanded): (&'a Q::Memory, bool),
         ciphertexts: &'a Q::Memory,
         shared_secrets: &'a Q::Memory,
     ) {
         let Buffers { seeds, messages, coins, .. } = &self.buffers;
-        if let Some(Encoded { rows, count, is_zero_copy }) = encoded {
-            // Many operations that read one key would wait long for memory of the host.
-            let are_near = !is_zero_copy || count == batch.operations() as usize;
-            if are_expanded && are_near && hashes::derive_from_encoded_keys(launches.batch_len) {
-                self.decode_encapsulation_keys(launches, Order::Beside, (rows, count), key);
-                let memory: [&Q::Memory; 5] = [given, rows, messages, shared_secrets, coins];
-                launches.add(self.set.encoding.derive_expanded, &memory, batch);
-                return self.encrypt(launches, batch, Order::Join, key, ciphertexts);
-            }
-            self.decode_encapsulation_keys(launches, Order::Next, (rows, count), key);
+        if let Some(rows) = encoded {
+            launches.add(self.set.encoding.decode, &[rows, &key.h, &key.ids], Batch::each(count));
         }
         if are_expanded {
             launches.add(&table::EXPAND_SEEDS, &[given, &key.ids, seeds], batch);
@@ -359,19 +343,10 @@ impl<Q: Queue> OnDevice<Q> {
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
         );
-        self.encrypt(launches, batch, Order::Next, key, ciphertexts);
-    }
-
-    /// Decodes `count` encapsulation keys.
-    pub(super) fn decode_encapsulation_keys<'a>(
-        &'a self,
-        launches: &mut Launches<'a, Q>,
-        order: Order,
-        (rows, count): (&'a Q::Memory, usize),
-        to: &'a EncapsulationKeyBuffers<Q>,
-    ) {
-        let memory: [&Q::Memory; 3] = [rows, &to.h, &to.ids];
-        launches.add_in(order, self.set.encoding.decode, &memory, Batch::each(count as u32));
+        // Encryption.
+        let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
+        let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
+        launches.add(kernels, &[&key.h, coins, messages, ciphertexts], batch);
     }
 
     /// Decodes `count` decapsulation keys.
@@ -524,22 +499,6 @@ impl<Q: Queue> OnDevice<Q> {
             batch,
         );
         self.verify(launches, batch, encapsulation_key, ciphertexts, shared_secrets);
-    }
-
-    /// Encrypts the messages with their coins, and writes the ciphertexts to `to`. The launch that
-    /// reads `key` has the order `order`.
-    fn encrypt<'a>(
-        &'a self,
-        launches: &mut Launches<'a, Q>,
-        batch: Batch,
-        order: Order,
-        key: &'a EncapsulationKeyBuffers<Q>,
-        to: &'a Q::Memory,
-    ) {
-        let Buffers { coins, messages, .. } = &self.buffers;
-        let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
-        let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
-        launches.add_in(order, kernels, &[&key.h, coins, messages, to], batch);
     }
 
     /// Encrypts the messages again. Where the result differs from the received ciphertext,

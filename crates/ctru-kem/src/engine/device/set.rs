@@ -164,8 +164,6 @@ pub(super) struct EncodingKernels {
     pub(super) check_encapsulation_key: &'static RingKernels,
     /// Decodes as `unpack_decapsulation_key` does, and checks rows of bytes that may not be keys.
     pub(super) check_decapsulation_key: &'static RingKernels,
-    /// Expands seeds and derives the secrets of encapsulations from them, with encoded keys.
-    pub(super) derive_expanded: &'static RingKernels,
     /// Encapsulates, with encoded keys and expanded seeds.
     pub(super) encapsulate: &'static RingKernels,
     /// Encapsulates, with encoded keys and a seed for each operation.
@@ -184,7 +182,6 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_MIXED_RADIX,
     check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_MIXED_RADIX,
     check_decapsulation_key: &table::VALIDATE_SECRET_KEY_MIXED_RADIX,
-    derive_expanded: &table::DERIVE_EXPANDED_MIXED_RADIX,
     encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
     encapsulate_seeds: &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
     decapsulate: &table::DECAPSULATE_MIXED_RADIX,
@@ -199,7 +196,6 @@ static PACKED13: EncodingKernels = EncodingKernels {
     copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_PACKED13,
     check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_PACKED13,
     check_decapsulation_key: &table::VALIDATE_SECRET_KEY_PACKED13,
-    derive_expanded: &table::DERIVE_EXPANDED_PACKED13,
     encapsulate: &table::ENCAPSULATE_PACKED13,
     encapsulate_seeds: &table::ENCAPSULATE_SEEDS_PACKED13,
     decapsulate: &table::DECAPSULATE_PACKED13,

@@ -38,16 +38,9 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
     let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N))? {
         "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
         "derive_key_pair" | "derive_key_pair_middle" => (shake256(2 * R::COIN_BYTES), 0.0),
-        "derive_encapsulation" | "derive_encapsulation_middle" | "derive_encapsulation_small" => {
-            (1 + secret_and_coins, 0.0)
-        }
-        "derive_expanded_mixed_radix" | "derive_expanded_packed13" => (2 + secret_and_coins, 0.0),
-        "derive_decapsulation" | "derive_decapsulation_middle" | "derive_decapsulation_small" => {
-            (secret_and_coins, 0.0)
-        }
-        "rejection_secret" | "rejection_secret_middle" | "rejection_secret_small" => {
-            (rejection, 0.0)
-        }
+        "derive_encapsulation" | "derive_encapsulation_middle" => (1 + secret_and_coins, 0.0),
+        "derive_decapsulation" | "derive_decapsulation_middle" => (secret_and_coins, 0.0),
+        "rejection_secret" | "rejection_secret_middle" => (rejection, 0.0),
         "encapsulate_mixed_radix" | "encapsulate_packed13" => (2 + secret_and_coins, 2.0),
         "encapsulate_seeds_mixed_radix" | "encapsulate_seeds_packed13" => {
             (1 + secret_and_coins, 2.0)

@@ -13,7 +13,7 @@ use crate::engine::device::buffers::{
     Array, Buffers, DecapsulationKeyBuffers, EncapsulationKeyBuffers,
 };
 use crate::engine::device::check::Faults;
-use crate::engine::device::kem::{Encoded, Outcome, batch_of, expanding_blocks};
+use crate::engine::device::kem::{Outcome, batch_of, expanding_blocks};
 use crate::engine::device::slot::{OnDevice, Slot};
 use crate::engine::{KEY_PAIR_SEED_BYTES, Seeds};
 use crate::expand::Purpose;
@@ -234,13 +234,8 @@ impl<Q: Queue> Slot<Q> {
         let (key, keys, encoded) = key_of(device, part, keys, row, decoded)?;
         let batch = batch_of(range.len(), keys);
         let mut launches = device.launches(part.batch_len);
-        let encoded = encoded.as_ref().map(|(rows, _)| Encoded {
-            rows: &**rows,
-            count: keys as usize,
-            is_zero_copy: false,
-        });
-        let given = given.memory();
-        device.encapsulate(&mut launches, batch, (key, encoded), given, &sent, &secrets);
+        let keys = (key, keys, encoded.as_ref().map(|(rows, _)| &**rows));
+        device.encapsulate(&mut launches, batch, keys, given.memory(), &sent, &secrets);
         launches.issue(&device.queue)?;
         device.bring_rows((&sent, is_other), ciphertexts, set.ciphertext_bytes, range)
     }
