@@ -1,9 +1,9 @@
 //! `ctru selftest`: checks that this build computes correct results on this machine.
 //!
 //! For each parameter set and encoding, the self-test does the known-answer test of `ctru-kem`, by
-//! the methods of the key types. Then it runs a list of operations from fixed seeds by these methods
-//! and by the engine, and compares their results. At last it generates a fresh key, encapsulates
-//! and decapsulates.
+//! the methods of the key types. Then it runs a list of operations from fixed seeds by these
+//! methods and by the engine, and compares their results. At last it generates a fresh key,
+//! encapsulates and decapsulates.
 
 use std::io::Write;
 

@@ -52,8 +52,8 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct X25519CtruPrime<P>(PhantomData<P>);
 
-/// Returns the result of the known-answer test of a set, as an implementation in Python has computed
-/// it, if it is known.
+/// Returns the result of the known-answer test of a set, as an implementation in Python has
+/// computed it, if it is known.
 const fn known_answer(set: Set) -> Option<u128> {
     Some(match set {
         Set::CtruPrime653 => 0xdbc20d44e60850d1664bb9df07ccc639,

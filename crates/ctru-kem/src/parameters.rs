@@ -6,8 +6,8 @@ use core::str::FromStr;
 use thiserror::Error;
 
 /// Passes the list of parameter sets to another macro: the type and the ring of each set, its
-/// number, its short and its full name, and, for each encoding, the result of the known-answer test,
-/// as an implementation in Python has computed it.
+/// number, its short and its full name, and, for each encoding, the result of the known-answer
+/// test, as an implementation in Python has computed it.
 macro_rules! sets {
     ($then:ident! $($argument:tt)*) => {
         $then! {
@@ -50,7 +50,8 @@ macro_rules! values {
             /// All parameter sets.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// Returns the number of the set in object identifiers and in messages. It never changes.
+            /// Returns the number of the set in object identifiers and in messages. It never
+            /// changes.
             #[must_use]
             pub const fn number(self) -> u8 {
                 match self {
@@ -86,7 +87,8 @@ sets!(values!);
 
 /// Defines [`with_parameters`]. `$d` is a dollar sign.
 macro_rules! dispatch {
-    ($d:tt $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+    ($d:tt
+    $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $known_answer:literal;)*
     })+) => {
         /// Evaluates an expression in which a name is the type of [`Parameters`], a
@@ -128,7 +130,8 @@ sets!(dispatch! $);
 
 /// Defines [`with_set`]. `$d` is a dollar sign.
 macro_rules! dispatch_sets {
-    ($d:tt $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+    ($d:tt
+    $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $known_answer:literal;)*
     })+) => {
         /// Evaluates an expression in which a name is the type of a [`Set`] with keys in
@@ -157,15 +160,18 @@ sets!(dispatch_sets! $);
 macro_rules! export {
     (
         $d:tt
-        $(#[$first_doc:meta])* $first:ident($first_ring:ident) = $a:literal: $b:literal, $c:literal {
+        $(#[$first_doc:meta])*
+        $first:ident($first_ring:ident) = $a:literal: $b:literal, $c:literal {
             $($of_first:ident => $e:literal;)*
         }
-        $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($(#[$doc:meta])*
+        $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
             $($encoding:ident => $known_answer:literal;)*
         })*
     ) => {
-        /// Calls the macro `$callback` for each set: `$callback! { smallest TYPE NAME ENCODING... }`
-        /// for the first one, and `$callback! { larger TYPE NAME ENCODING... }` for the others.
+        /// Calls the macro `$callback` for each set:
+        /// `$callback! { smallest TYPE NAME ENCODING... }` for the first one, and
+        /// `$callback! { larger TYPE NAME ENCODING... }` for the others.
         ///
         /// This macro is for the crates of this workspace. It may change at any time.
         #[doc(hidden)]

@@ -217,7 +217,8 @@ mod tests {
         assert_eq!(spend(&counted, OWNER, &two, usize::MAX), Err(Fault::KeySpent));
     }
 
-    /// Without an option, keys of the largest set have the limit of docs/security.md, and others none.
+    /// Without an option, keys of the largest set have the limit of docs/security.md, and others
+    /// none.
     #[test]
     fn sets_have_limits_of_their_own() {
         let counted = Decapsulations::new(None);

@@ -100,8 +100,9 @@ pub enum EngineError {
         /// written.
         ///
         /// All other outputs are unchanged, with one exception: an operation that was under way on
-        /// slices in [pinned](crate::engine::BatchEngine::pin) memory may have written a part of its
-        /// ciphertext, and its keys and its shared secret may have been replaced by placeholders.
+        /// slices in [pinned](crate::engine::BatchEngine::pin) memory may have written a part of
+        /// its ciphertext, and its keys and its shared secret may have been replaced by
+        /// placeholders.
         done: Vec<core::ops::Range<usize>>,
     },
     /// The batch was cancelled.

@@ -63,7 +63,8 @@ impl fmt::Debug for PinnedBytes {
 ///     let (mut ciphertexts, mut sent) = (vec![0; 3 * sizes.ciphertext], [0; 3 * 32]);
 ///     let keys = KeyRows::Unchecked(&public);
 ///     let seeds = Expand { seed: &[2; 32], context: Context::literal(b"example"), first: 0 };
-///     engine.encapsulate_rows(parameters, keys, Seeds::Expand(seeds), &mut ciphertexts, &mut sent)?;
+///     let seeds = Seeds::Expand(seeds);
+///     engine.encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut sent)?;
 ///     let mut received = [0; 3 * 32];
 ///     let keys = KeyRows::Unchecked(&private);
 ///     engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut received)?;

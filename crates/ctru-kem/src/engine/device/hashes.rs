@@ -1,8 +1,9 @@
 //! Chooses the kernels that hash by the size of a batch: two threads or one thread hold each Keccak
 //! state.
 //!
-//! One thread needs fewer instructions for a hash, and takes longer. It is best in batches that give the GPU other work in the meantime. The size of the
-//! batch counts and not that of its chunks, because this work is that of the other chunks.
+//! One thread needs fewer instructions for a hash, and takes longer. It is best in batches that
+//! give the GPU other work in the meantime. The size of the batch counts and not that of its
+//! chunks, because this work is that of the other chunks.
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::table;

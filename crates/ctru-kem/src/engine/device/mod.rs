@@ -3,7 +3,7 @@
 //! The modules, from top to bottom:
 //!
 //! - This module has the engine, which makes what a parameter set needs when it is first used. The
-//!   modules below see keys and ciphertexts as bytes and the parameter set as data, so that they are
+//!   modules below see keys and ciphertexts as bytes and the parameter set as data, so they are
 //!   compiled once per type of device and not once per parameter set.
 //! - `rows` runs batches in the host's memory, `resident` those whose data is in device memory
 //!   before and after the call.

@@ -8,8 +8,8 @@ pub struct DeviceOptions {
     /// The largest number of operations of a chunk.
     ///
     /// Kernels compute indices in 32 bits. An engine therefore takes at most about 2.6 million
-    /// operations for n = 761, and fewer for larger rings, even if this number is larger. If the memory limit makes chunks smaller, chunks of 256 and more have a
-    /// multiple of 256 operations.
+    /// operations for n = 761, and fewer for larger rings, even if this number is larger. If the
+    /// memory limit makes chunks smaller, chunks of 256 and more have a multiple of 256 operations.
     pub chunk: usize,
     /// The largest number of chunks that are under way at the same time on each device. Each slot
     /// has its own memory and its own queue.

@@ -46,9 +46,9 @@ fn checked(
     })
 }
 
-/// Calls `compute` with the keys of a batch of `count` operations. A row has `key_bytes` bytes. Rows
-/// that may not be keys are checked: by `check` on the host, or on the device, where `error` is the
-/// error of the row whose faults a word describes.
+/// Calls `compute` with the keys of a batch of `count` operations. A row has `key_bytes` bytes.
+/// Rows that may not be keys are checked: by `check` on the host, or on the device, where `error`
+/// is the error of the row whose faults a word describes.
 fn with_keys<D: Device, K: Any, E: core::error::Error>(
     batches: &Batches<D>,
     keys: KeyRows<'_>,

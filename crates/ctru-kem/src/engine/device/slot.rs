@@ -159,8 +159,8 @@ impl<Q: Queue> OnDevice<Q> {
     /// them. Does not wait. The batch has `batch_len` operations.
     ///
     /// The host copies the bytes to `staged`. If `is_zero_copy`, kernels read them there; otherwise
-    /// the device copies them from there. An exception are bytes in pinned memory of the caller that
-    /// are not zero-copy: the device copies them from the caller.
+    /// the device copies them from there. An exception are bytes in pinned memory of the caller
+    /// that are not zero-copy: the device copies them from the caller.
     pub(super) fn bring<'a, 'env>(
         &self,
         scope: &Q::Scope<'env>,

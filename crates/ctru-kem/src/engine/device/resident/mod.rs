@@ -144,9 +144,9 @@ impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
 ///
 /// | array | bytes per row | address of the first row |
 /// |---|---|---|
-/// | encapsulation keys | [`ENCAPSULATION_KEY_BYTES`](crate::ParameterSet::ENCAPSULATION_KEY_BYTES) | any |
-/// | decapsulation keys | [`DECAPSULATION_KEY_BYTES`](crate::ParameterSet::DECAPSULATION_KEY_BYTES) | any |
-/// | ciphertexts | [`CIPHERTEXT_BYTES`](crate::ParameterSet::CIPHERTEXT_BYTES) | any |
+/// | encapsulation keys | [`encapsulation_key`](crate::Sizes::encapsulation_key) | any |
+/// | decapsulation keys | [`decapsulation_key`](crate::Sizes::decapsulation_key) | any |
+/// | ciphertexts | [`ciphertext`](crate::Sizes::ciphertext) | any |
 /// | seeds | 64 for key generation, 32 for encapsulation | a multiple of 8 |
 /// | shared secrets | 32 | a multiple of 8 |
 ///
