@@ -9,6 +9,8 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Expand, KeyRows, Seeds,
 };
 use ctru_tests::every_set;
+use ptx_check::run::{Error, Launch};
+use ptx_check::syntax::parse;
 
 const SEEDS: Expand<'_> = Expand {
     seed: b"master seed of the keys of tests",
@@ -50,3 +52,26 @@ fn equals_the_cpu<P: ParameterSet>() {
 }
 
 every_set!(equals_the_cpu);
+
+/// Checks that the interpreter knows every instruction of every kernel, also of those that the
+/// batches above do not launch.
+#[test]
+fn each_kernel_is_understood() {
+    let module = parse(ctru_gpu_kernels::ptx::MODULE.text()).unwrap();
+    let mut kernels = 0;
+    for kernel in module.kernels() {
+        let launch = Launch {
+            module: &module,
+            kernel: kernel.name,
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            most_instructions: 0,
+        };
+        // The kernel is read before the arguments, which are missing, are looked at.
+        let refused = launch.run(&mut [], &[]).unwrap_err();
+        assert!(matches!(refused, Error::Arguments { .. }), "{refused}");
+        kernels += 1;
+    }
+    assert!(kernels > 100, "{kernels} kernels");
+}

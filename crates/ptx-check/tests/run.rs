@@ -126,6 +126,7 @@ fn integers() {
         ),
         ("mov.u32 %r9, 1; setp.eq.s32 %p1, %r7, 1; @!%p1 mov.u32 %r9, 2;", 1, 0, 1),
         ("mov.b32 {%rs1, %rs2}, %r7; mov.b32 %r9, {%rs2, %rs1};", 0x1234_5678, 0, 0x5678_1234),
+        ("mov.b32 %r9, {%r7};", 9, 0, 9),
         ("ld.const.u32 %r9, [table+8];", 0, 0, 7),
         ("mov.u64 %rd9, table; ld.const.u32 %r9, [%rd9];", 0, 0, 5),
     ] {
@@ -145,6 +146,7 @@ fn floats() {
     assert_eq!(computed("cvt.rni.s32.f32 %r9, %r7;", 2.5_f32.to_bits(), 0), 2);
     assert_eq!(computed("cvt.rzi.u32.f32 %r9, %r7;", f32::NAN.to_bits(), 0), 0);
     assert_eq!(bits("cvt.rn.f32.s32 %r9, %r7;", f32::from_bits(16_777_217), 0.0), 16_777_216.0);
+    assert_eq!(computed("sub.f32 %r9, %r7, %r7;", f32::INFINITY.to_bits(), 0), 0x7fff_ffff);
     let nan = "setp.ltu.f32 %p1, %r7, %r8; selp.u32 %r9, 1, 0, %p1;";
     assert_eq!(computed(nan, f32::NAN.to_bits(), 0), 1);
     assert_eq!(computed(&nan.replace("ltu", "lt"), f32::NAN.to_bits(), 0), 0);
@@ -322,6 +324,8 @@ fn unknown_instructions_are_named() {
         "mul.rz.f32 %r9, %r8, %r8;",
         "add.f16 %rs1, %rs2, %rs3;",
         "mov.u32 %r9, %smid;",
+        "cvt.u32.b128 %r9, %r8;",
+        "ldmatrix.sync.aligned.m8n8.x5.shared.b16 {%r1, %r2, %r3, %r4, %r5}, [%r6];",
     ] {
         let text = statement.trim_end_matches(';');
         match run(statement, 1, 1, &[], 0) {

@@ -124,3 +124,14 @@ fn survives_truncated_and_mangled_texts() {
     }
     assert!(understood > 100, "{understood} texts are still PTX");
 }
+
+#[test]
+fn kernels_without_instructions() {
+    for text in [".entry k() {}", ".entry k(.param .u64 a) { $L: }", ".func f(); .entry k();"] {
+        for program in decode(text).unwrap() {
+            let report = analyse(&program, Secrets::AllBut(Objects::NONE));
+            assert_eq!(report.findings[0].class, Class::NoSecretStore, "{text}");
+            assert_eq!(analyse(&program, Secrets::Only(Objects::array(0))).findings, []);
+        }
+    }
+}

@@ -434,13 +434,14 @@ impl<'a> Analysis<'a> {
     }
 
     fn finding(&self, class: Class, index: usize, register: Option<Register>) -> Finding {
-        let Instruction { text, place, source, .. } = &self.program.code[index];
+        // A kernel without instructions stores no secret, which is a finding.
+        let instruction = self.program.code.get(index);
         Finding {
             kernel: self.program.name.clone(),
             class,
-            place: *place,
-            instruction: text.clone(),
-            source: source.clone(),
+            place: instruction.map_or(0, |known| known.place),
+            instruction: instruction.map_or_else(String::new, |known| known.text.clone()),
+            source: instruction.and_then(|known| known.source.clone()),
             chain: register.map(|register| self.chain(register, index)).unwrap_or_default(),
         }
     }

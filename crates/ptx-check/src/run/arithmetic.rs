@@ -198,7 +198,9 @@ fn float(opcode: &str, names: &[&str], bits: u32) -> Option<Compute> {
                 32 => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
                     let ($a, $b, $c) = (single(*$a), single(*$b), single(*$c));
                     let _ = ($a, $b, $c);
-                    u64::from(f32::to_bits($value))
+                    let value: f32 = $value;
+                    // GPUs have one NaN of 32 bits.
+                    u64::from(if value.is_nan() { 0x7fff_ffff } else { value.to_bits() })
                 }) as Compute),
                 64 => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
                     let ($a, $b, $c) = (double(*$a), double(*$b), double(*$c));

@@ -26,12 +26,13 @@ use self::program::{Layout, Step, program};
 use self::warp::{Block, Memory};
 use crate::syntax::{Function, Module, Operand, Variable};
 
-/// The largest sizes of a launch: threads of a block, and bytes of each kind of memory.
+/// The largest sizes of a launch: threads of a block, and bytes of each kind of memory: of a block,
+/// and for variables of the module.
 const MOST_THREADS: u64 = 1024;
 const MOST_SHARED: u64 = 256 << 10;
-const MOST_LOCAL: u64 = 512 << 10;
+const MOST_LOCAL: u64 = 64 << 20;
 const MOST_PARAMETERS: u64 = 32 << 10;
-const MOST_VARIABLES: u64 = 1 << 30;
+const MOST_VARIABLES: u64 = 256 << 20;
 /// The distance between the addresses of two arrays, which no array reaches.
 const APART: u32 = 36;
 
@@ -124,7 +125,7 @@ impl Launch<'_> {
         let (code, layout) = program(self.module, kernel, &address_of)?;
         let shared = layout.shared.saturating_add(self.shared_bytes.into());
         if shared > MOST_SHARED
-            || layout.local > MOST_LOCAL
+            || layout.local.saturating_mul(threads) > MOST_LOCAL
             || layout.parameter_bytes > MOST_PARAMETERS
         {
             return Err(Error::Shape);

@@ -226,6 +226,10 @@ impl Reader<'_, '_> {
     /// Returns what an instruction does, or `None` if it is not known.
     fn op(&self, read: &Instruction<'_>) -> Option<Op> {
         let names = &read.modifiers[..];
+        // Registers here have at most 64 bits.
+        if names.iter().any(|name| Type::parse(name).is_some_and(|kind| kind.bits > 64)) {
+            return None;
+        }
         match (read.opcode, names, &read.operands[..]) {
             ("bra", [] | ["uni"], [Operand::Name(label)]) => {
                 Some(Op::Jump(*self.kernel.labels.get(label)?))
@@ -235,7 +239,7 @@ impl Reader<'_, '_> {
             | ("barrier", ["sync"] | ["sync", "aligned"], [Operand::Integer(0)])
             | ("bar", ["cta", "sync"], [Operand::Integer(0)]) => Some(Op::BlockBarrier),
             ("bar", ["warp", "sync"], [set]) => Some(Op::WarpBarrier(self.source(set)?)),
-            ("membar", [_], []) | ("fence", [_, _], []) => Some(Op::Nothing),
+            ("membar", [_], []) | ("fence", ["acq_rel" | "sc", _], []) => Some(Op::Nothing),
             ("mov", [kind], [Operand::Vector(to), from]) => {
                 let bits = Type::parse(kind)?.bits / u32::try_from(to.len()).ok()?.max(1);
                 Some(Op::Split { to: self.results(to)?, from: self.source(from)?, bits })
@@ -304,7 +308,8 @@ impl Reader<'_, '_> {
                 };
                 let to: Vec<usize> =
                     to.iter().map(|part| self.register(part)).collect::<Option<_>>()?;
-                (format!("x{}", to.len()) == *count).then_some(())?;
+                (matches!(to.len(), 1 | 2 | 4) && format!("x{}", to.len()) == *count)
+                    .then_some(())?;
                 let from = self.address(Space::Shared, from)?;
                 Some(Op::LoadMatrix { to, from, is_transposed })
             }

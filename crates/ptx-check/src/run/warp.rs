@@ -366,7 +366,9 @@ impl<'p> Block<'p> {
             Op::Join { to, from, bits } => {
                 let parts: Vec<Lanes> = from.iter().map(|part| self.lanes(warp, *part)).collect();
                 for lane in each(active) {
-                    let join = |all, part: &Lanes| all << bits | low(part[lane], *bits);
+                    let join = |all: u64, part: &Lanes| {
+                        all.checked_shl(*bits).unwrap_or(0) | low(part[lane], *bits)
+                    };
                     warp.registers[*to][lane] = parts.iter().rev().fold(0, join);
                 }
             }
