@@ -117,7 +117,7 @@ fn survives_truncated_and_mangled_texts() {
                     let others = ["{", "}", "-1", "0x", "0f12", "%", ";", "\u{20ac}"];
                     mangled[at] = others[random.usize(..others.len())];
                 }
-                _ => mangled.truncate(at.max(1)),
+                _ => mangled.truncate(at.max(4)),
             }
         }
         try_to_read(&mangled.concat());
