@@ -1,6 +1,6 @@
 //! proptest strategies: random and extreme polynomials.
 
-use ctru_math::{Poly, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{NtruPrimeRing, Poly, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -18,14 +18,14 @@ pub fn numbers(len: usize, low: i64, high: i64) -> impl Strategy<Value = Vec<i64
 }
 
 /// Generates any element of `R_q`.
-pub fn poly<R: Ring>() -> impl Strategy<Value = Poly<R>> {
+pub fn poly<R: NtruPrimeRing>() -> impl Strategy<Value = Poly<R>> {
     numbers(R::N, 0, i64::from(R::Q) - 1).prop_map(|c| {
         Poly::from_coefficients(&c.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap()
     })
 }
 
 /// Generates any small polynomial, with coefficients up to [`SmallPoly::BOUND`] in absolute value.
-pub fn small_poly<R: Ring>() -> impl Strategy<Value = SmallPoly<R>> {
+pub fn small_poly<R: NtruPrimeRing>() -> impl Strategy<Value = SmallPoly<R>> {
     let bound = i64::from(SmallPoly::<R>::BOUND);
     numbers(R::N, -bound, bound).prop_map(|c| {
         SmallPoly::from_coefficients(&c.iter().map(|&c| c as i8).collect::<Vec<_>>()).unwrap()

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use ctru_math::Ring;
+use ctru_math::{NtruPrimeRing, Ring};
 
 use crate::parameters::{Encoding, Parameters, Set};
 use crate::params::{self, Operations, ParameterSet};

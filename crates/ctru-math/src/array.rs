@@ -1,4 +1,4 @@
-//! Fixed-size arrays behind one trait. A [`Ring`](crate::Ring) names its arrays as associated
+//! Fixed-size arrays behind one trait. A [`NtruPrimeRing`](crate::NtruPrimeRing) names its arrays as associated
 //! types, because generic code cannot write `[T; R::N]`.
 
 use core::array;

@@ -8,10 +8,17 @@
 /// code for all rings and backends, and a dependent crate compiles nothing but calls.
 ///
 /// The methods belong to the trait `Compiled` of the module that calls the macro. `$bound` is the
-/// trait that the types in the list need. In the list, `R` is each ring in turn.
+/// trait that the types in the list need. In the list, `R` is each ring in turn, or with the bound
+/// [`Ring`](crate::Ring) each ring of CTRU-Prime.
 /// [`Arithmetic`](crate::Arithmetic) unites the traits of all modules.
 macro_rules! compiled {
-    ($bound:ident: $(
+    (Ring $(+ $bound:ident)?: $($list:tt)+) => {
+        crate::compiled::compiled! { @ for_each_ring [Ring $(+ $bound)?] $($list)+ }
+    };
+    ($bound:ident: $($list:tt)+) => {
+        crate::compiled::compiled! { @ for_each_ntru_prime_ring [$bound] $($list)+ }
+    };
+    (@ $each:ident [$($bound:tt)+] $(
         $(#[$attribute:meta])*
         $visibility:vis fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)?
             $body:block
@@ -22,7 +29,7 @@ macro_rules! compiled {
         #[diagnostic::on_unimplemented(
             note = "the bound for all functions is `ctru_math::Arithmetic`"
         )]
-        pub trait Compiled<R: $bound>: $bound {
+        pub trait Compiled<R: $($bound)+>: $($bound)+ {
             $(fn $name($($arg: $arg_type),*) $(-> $output)?;)+
         }
 
@@ -38,7 +45,7 @@ macro_rules! compiled {
                 };
             };
         }
-        crate::ring::for_each_ring!(of_ring);
+        crate::ring::$each!(of_ring);
 
         $(
             $(#[$attribute])*

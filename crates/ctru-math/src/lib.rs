@@ -25,11 +25,13 @@ mod poly;
 mod powers;
 mod ring;
 pub mod sample;
+pub mod short;
 mod simd;
+pub mod ternary;
 #[cfg(test)]
 mod testing;
 mod wipe;
 
-pub use arithmetic::Arithmetic;
+pub use arithmetic::{Arithmetic, NtruPrimeArithmetic};
 pub use poly::{CoefficientError, Poly, RoundedPoly, SmallPoly};
 pub use ring::*;

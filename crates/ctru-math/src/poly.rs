@@ -11,7 +11,7 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroize;
 
 use crate::array::Array;
-use crate::ring::Ring;
+use crate::ring::{NtruPrimeRing, Ring};
 use crate::wipe::wipe;
 
 /// The reason why a list of numbers cannot be the coefficients of a polynomial.
@@ -45,15 +45,15 @@ impl fmt::Display for CoefficientError {
 impl core::error::Error for CoefficientError {}
 
 macro_rules! polynomial {
-    ($(#[$doc:meta])* $name:ident($element:ty), $range:expr) => {
+    ($(#[$doc:meta])* $name:ident<$ring:ident>($element:ty), $range:expr) => {
         $(#[$doc])*
         #[derive(Clone)]
-        pub struct $name<R: Ring> {
+        pub struct $name<R: $ring> {
             coeffs: R::Coeffs<$element>,
             ring: PhantomData<R>,
         }
 
-        impl<R: Ring> $name<R> {
+        impl<R: $ring> $name<R> {
             /// Returns the zero polynomial.
             #[must_use]
             pub fn zero() -> Self {
@@ -102,64 +102,65 @@ macro_rules! polynomial {
             }
         }
 
-        impl<R: Ring> fmt::Debug for $name<R> {
+        impl<R: $ring> fmt::Debug for $name<R> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!(stringify!($name), "<{:?}>(..)"), R::default())
             }
         }
 
-        impl<R: Ring> ConstantTimeEq for $name<R> {
+        impl<R: $ring> ConstantTimeEq for $name<R> {
             fn ct_eq(&self, other: &Self) -> Choice {
                 self.coefficients().ct_eq(other.coefficients())
             }
         }
 
-        impl<R: Ring> PartialEq for $name<R> {
+        impl<R: $ring> PartialEq for $name<R> {
             fn eq(&self, other: &Self) -> bool {
                 self.ct_eq(other).into()
             }
         }
-        impl<R: Ring> Eq for $name<R> {}
+        impl<R: $ring> Eq for $name<R> {}
 
-        impl<R: Ring> Zeroize for $name<R> {
+        impl<R: $ring> Zeroize for $name<R> {
             fn zeroize(&mut self) {
                 wipe(self.coeffs.as_mut());
             }
         }
 
-        impl<R: Ring> Drop for $name<R> {
+        impl<R: $ring> Drop for $name<R> {
             fn drop(&mut self) {
                 self.zeroize();
             }
         }
 
-        impl<R: Ring> zeroize::ZeroizeOnDrop for $name<R> {}
+        impl<R: $ring> zeroize::ZeroizeOnDrop for $name<R> {}
     };
 }
 
 polynomial! {
     /// An element of `R_q` with canonical coefficients in `0..q`.
-    Poly(u16), |c: u16| u32::from(c) < R::Q
+    Poly<NtruPrimeRing>(u16), |c: u16| u32::from(c) < R::Q
 }
 polynomial! {
     /// A polynomial whose coefficients are at most [`SmallPoly::BOUND`] in absolute value.
     ///
-    /// Sampled polynomials have coefficients in `-eta..=eta`. The secret `f = 2 f' + 1` has its
-    /// coefficient of `x^0` in `1 - 2 eta..=2 eta + 1` and all others in `-2 eta..=2 eta`.
-    SmallPoly(i8), |c: i8| c.unsigned_abs() as u32 <= 2 * R::ETA + 1
+    /// In CTRU-Prime, sampled polynomials have coefficients in `-eta..=eta`. The secret `f = 2 f' +
+    /// 1` has its coefficient of `x^0` in `1 - 2 eta..=2 eta + 1` and all others in `-2 eta..=2
+    /// eta`. In Streamlined NTRU Prime, small polynomials have coefficients in `-1..=1`.
+    SmallPoly<NtruPrimeRing>(i8), |c: i8| c.unsigned_abs() as u32 <= R::SMALL
 }
 polynomial! {
     /// A polynomial with coefficients in `0..q2`, `q2 = 2^Q2_BITS`: a ciphertext, or a decrypted
     /// polynomial before decoding.
-    RoundedPoly(u16), |c: u16| u32::from(c) < R::Q2
+    RoundedPoly<Ring>(u16), |c: u16| u32::from(c) < R::Q2
 }
 
-impl<R: Ring> SmallPoly<R> {
-    /// Largest absolute value of a coefficient: `2 eta + 1`.
-    pub const BOUND: u32 = 2 * R::ETA + 1;
+impl<R: NtruPrimeRing> SmallPoly<R> {
+    /// Largest absolute value of a coefficient: `2 eta + 1` in rings of CTRU-Prime, or else 1.
+    pub const BOUND: u32 = R::SMALL;
 }
 
-impl<R: Ring> From<&SmallPoly<R>> for Poly<R> {
+impl<R: NtruPrimeRing> From<&SmallPoly<R>> for Poly<R> {
     /// Returns the same element of `R_q` with canonical coefficients.
     fn from(small: &SmallPoly<R>) -> Self {
         let canonical = |c: i8| (i16::from(c) + (R::Q as i16 & (i16::from(c) >> 15))) as u16;

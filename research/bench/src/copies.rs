@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet, SharedSecret};
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_measure::{CASES, KeyUse, Operation, Record, Statistics, cpu_name, table};
 
 use crate::error::Error;

@@ -9,7 +9,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix,
     ParameterSet,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{Intermediate, array};
 use research_paper::kem::Products::{Ntt, SameKey};
 use research_paper::kem::{Error, decapsulate, encapsulate, generate};

@@ -4,7 +4,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13,
     ParameterSet,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{Encapsulation, Intermediate, array};
 
 fn check<P: ParameterSet>(choose: impl Fn(&Intermediate) -> &Encapsulation) {

@@ -12,7 +12,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     Packed13, ParameterSet, PublicKeyEncoding, SharedSecret,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::array;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use ctru_kem::engine::{Context, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SharedSecret,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{DerivedSeed, Intermediate, array};
 
 /// Checks all vectors of a parameter set: batches of one operation with a master seed give the same

@@ -11,7 +11,7 @@ use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::compress::compress_with_message;
 use ctru_math::mul;
 use ctru_math::sample::sample;
-use ctru_math::{Poly, Ring};
+use ctru_math::{NtruPrimeRing, Poly};
 use ctru_tests::every_set;
 
 use crate::operations::{Operations, SEED_BYTES, batch, launch, rows, unfilled};

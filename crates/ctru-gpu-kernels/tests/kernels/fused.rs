@@ -8,7 +8,7 @@ use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::mul;
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277, Ring, SmallPoly, e8, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

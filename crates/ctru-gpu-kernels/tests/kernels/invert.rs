@@ -9,7 +9,7 @@ use ctru_gpu_kernels::table::{
 use ctru_math::invert::invert;
 use ctru_math::mul;
 
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, SmallPoly};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -10,7 +10,7 @@ use ctru_math::invert::invert;
 use ctru_math::kernel::frobenius::apply;
 use ctru_math::mul;
 
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use ctru_gpu_kernels::kernels::{coin_words, row};
 use ctru_gpu_kernels::table::POLYPHASE_COINS;
 use ctru_math::mul;
 use ctru_math::sample::sample;
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::compress::compress_with_message;
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, e8, mul, sample};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277, Ring, e8, mul, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -11,7 +11,7 @@ use ctru_kem::{
 use ctru_math::codec::secret_poly;
 use ctru_math::mul::mul_small;
 use ctru_math::sample::sample_secret;
-use ctru_math::{Poly, Ring, SmallPoly, invert};
+use ctru_math::{NtruPrimeRing, Poly, Ring, SmallPoly, invert};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};

@@ -14,7 +14,7 @@ use ctru_kem::{
     ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
 };
 use ctru_math::codec::{bits, mixed_radix};
-use ctru_math::{Poly, Ring};
+use ctru_math::{NtruPrimeRing, Poly, Ring};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

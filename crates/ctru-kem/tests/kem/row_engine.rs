@@ -10,7 +10,7 @@ use ctru_kem::{
     InvalidDecapsulationKey, InvalidEncapsulationKey, MixedRadix, Packed13, ParameterSet,
     PublicKeyEncoding, SHARED_SECRET_BYTES, SharedSecret,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_tests::every_set;
 use sha3::{Digest, Sha3_256};
 

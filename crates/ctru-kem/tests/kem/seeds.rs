@@ -10,7 +10,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, Packed13,
     ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_tests::{every_set, every_set_at_length};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 

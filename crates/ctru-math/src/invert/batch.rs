@@ -22,7 +22,7 @@ use subtle::Choice;
 use super::{Compiled, inverse_or_zero, is_nonzero};
 use crate::mul::rns_ntt::{Multiply, NttForm, NttPoly2, NttPoly3, RnsRing, Take, Transform};
 use crate::poly::{Poly, SmallPoly};
-use crate::ring::Ring;
+use crate::ring::NtruPrimeRing;
 use crate::simd::{Simd, WithSimd, dispatch};
 
 /// Working memory of a batch of inversions: one value per element, wiped when dropped.
@@ -193,7 +193,7 @@ impl<S: Simd, R: RnsRing> Multiplier<S, R> {
 }
 
 /// Returns `a`, or one if `a` is zero, and whether `a` was not zero.
-fn one_if_zero<R: Ring>(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
+fn one_if_zero<R: NtruPrimeRing>(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
     let nonzero = is_nonzero(a.coefficients().iter().map(|&c| c as u16));
     let mut factor = a.clone();
     factor.coefficients_mut()[0] |= (!nonzero).unwrap_u8() as i8;
@@ -201,7 +201,7 @@ fn one_if_zero<R: Ring>(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
 }
 
 /// Returns `a` if `keep` is set, or else zero.
-fn zero_unless<R: Ring>(keep: Choice, mut a: Poly<R>) -> Poly<R> {
+fn zero_unless<R: NtruPrimeRing>(keep: Choice, mut a: Poly<R>) -> Poly<R> {
     let mask = u16::from(keep.unwrap_u8()).wrapping_neg();
     for c in a.coefficients_mut() {
         *c &= mask;

@@ -25,7 +25,7 @@ use crate::array::Array;
 use crate::kernel::modular::centre;
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
-use crate::ring::Ring;
+use crate::ring::NtruPrimeRing;
 use crate::simd::{Modulus, Simd, Vector, WithSimd};
 use crate::wipe::Scratch;
 
@@ -104,7 +104,7 @@ struct Step<T> {
 impl Step<i16> {
     /// Returns the step for representatives of `f(0)` and `g(0)`, and updates `delta`.
     #[inline(always)]
-    fn new<R: Ring>(delta: &mut i32, f0: i16, g0: i16) -> Self {
+    fn new<R: NtruPrimeRing>(delta: &mut i32, f0: i16, g0: i16) -> Self {
         let (f0, g0) = (centred::<R>(f0), centred::<R>(g0));
         // Swap where delta > 0 and g(0) != 0.
         let swap = (-*delta >> 31) & ((g0 | -g0) >> 31);
@@ -177,14 +177,14 @@ fn multiply_step<S: Simd>(
 
 /// Returns the representative of a coefficient that is nearest to 0.
 #[inline(always)]
-fn centred<R: Ring>(x: i16) -> i32 {
+fn centred<R: NtruPrimeRing>(x: i16) -> i32 {
     let quotient = (i64::from(x) * i64::from(Lazy::<R>::RATIO) + (1 << 30)) >> 31;
     i32::from(x) - quotient as i32 * R::Q as i32
 }
 
 /// Returns `2^16 / x mod q` in all lanes, by `x^(q-2)` (Fermat). The exponent is public.
 #[inline(always)]
-fn reciprocal<S: Simd, R: Ring>(simd: S, x: i16) -> S::Vector {
+fn reciprocal<S: Simd, R: NtruPrimeRing>(simd: S, x: i16) -> S::Vector {
     let modulus = const { Modulus::new(R::Q) }.splat(simd);
     let base = modulus.mul(simd.splat(x), const { Modulus::new(R::Q).factor(1 << 16) }.splat(simd));
     let mut power = base;
@@ -200,7 +200,7 @@ fn reciprocal<S: Simd, R: Ring>(simd: S, x: i16) -> S::Vector {
 /// The proof that the representatives in a division step stay in 16 bits.
 struct Lazy<R>(core::marker::PhantomData<R>);
 
-impl<R: Ring> Lazy<R> {
+impl<R: NtruPrimeRing> Lazy<R> {
     /// `round(2^31 / q)`.
     const RATIO: i32 = (((1 << 31) + R::Q as i64 / 2) / R::Q as i64) as i32;
     /// Coefficients are at most `6q/5` in absolute value.

@@ -23,7 +23,7 @@ use super::modular;
 use crate::array::Array;
 use crate::mul;
 use crate::poly::Poly;
-use crate::ring::Ring;
+use crate::ring::{NtruPrimeRing, Ring};
 
 /// A step of an addition chain: `b_(i+j) = (b_i)^(q^j) b_j`.
 ///
@@ -110,7 +110,7 @@ pub const fn maps<R: Ring>() -> usize {
 ///
 /// # Panics
 /// If `matrices` has fewer than `n^2` numbers per map.
-pub fn fill<R: mul::Compiled<R>>(matrices: &mut [u16]) {
+pub fn fill<R: Ring + mul::Compiled<R>>(matrices: &mut [u16]) {
     // Image k is x^(q^i), where element k of the chain is b_i.
     let mut images = [(); MOST_ELEMENTS].map(|()| Poly::<R>::zero());
     images[0] = image_of_x();
@@ -147,7 +147,7 @@ fn fill_columns<R: mul::Compiled<R>>(image: &Poly<R>, columns: &mut [u16]) {
 ///
 /// Cost: `n^2` products of coefficients.
 #[must_use]
-pub fn apply<R: Ring>(columns: &[u16], a: &Poly<R>) -> Poly<R> {
+pub fn apply<R: NtruPrimeRing>(columns: &[u16], a: &Poly<R>) -> Poly<R> {
     /// Number of columns whose multiples can be added before a reduction.
     const AT_ONCE: usize = 64;
     const { assert!(AT_ONCE as u64 * (R::Q as u64 - 1).pow(2) + (R::Q as u64) < 1 << 32) };
@@ -176,7 +176,7 @@ pub fn apply<R: Ring>(columns: &[u16], a: &Poly<R>) -> Poly<R> {
 /// # Panics
 /// If `matrices` has fewer than `n^2` numbers per map.
 #[must_use]
-pub fn invert<R: mul::Compiled<R>>(matrices: &[u16], a: &Poly<R>) -> Poly<R> {
+pub fn invert<R: Ring + mul::Compiled<R>>(matrices: &[u16], a: &Poly<R>) -> Poly<R> {
     let map =
         |number: usize, a: &Poly<R>| apply(&matrices[number * R::N * R::N..][..R::N * R::N], a);
     let mut elements = [(); MOST_ELEMENTS].map(|()| Poly::<R>::zero());

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::narrow::{narrow, narrowed};
 pub use crate::powers::{inverse_mod, power};
-use crate::ring::Ring;
+use crate::ring::NtruPrimeRing;
 
 /// Returns the representative of `a` nearest to 0, for `a` in `0..modulus`. Half of an even modulus
 /// becomes negative.
@@ -33,7 +33,7 @@ pub fn centre(a: impl Into<i32>, modulus: u32) -> i32 {
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Modulo<R>(PhantomData<R>);
 
-impl<R: Ring> Modulo<R> {
+impl<R: NtruPrimeRing> Modulo<R> {
     /// Largest absolute value of a product, and the largest that [`canonical`](Self::canonical)
     /// takes.
     pub const BOUND: i32 = {

@@ -17,7 +17,7 @@
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::ring::Ring;
+use crate::ring::{NtruPrimeRing, Ring};
 
 /// Number of phases, and of columns of `B_w`.
 pub const PHASES: usize = 8;
@@ -25,14 +25,14 @@ pub const PHASES: usize = 8;
 /// Returns the number of rows of `A_w`: the rows of eight that hold the `2n - 1` coefficients of
 /// the plain product.
 #[must_use]
-pub const fn output_rows<R: Ring>() -> usize {
+pub const fn output_rows<R: NtruPrimeRing>() -> usize {
     (2 * R::N - 1).div_ceil(PHASES)
 }
 
 /// Returns the number of columns of `A_w` and of rows of `B_w`: the rows that `n` coefficients need
 /// if they are shifted by up to seven places.
 #[must_use]
-pub const fn inner_rows<R: Ring>() -> usize {
+pub const fn inner_rows<R: NtruPrimeRing>() -> usize {
     (R::N - 1).div_ceil(PHASES) + 1
 }
 
@@ -48,7 +48,7 @@ pub const fn split(value: u16) -> (i8, i8) {
 
 /// Returns `A_w[m][k]`, entry `(m, k)` of phase `w` of the small operand.
 #[must_use]
-pub fn small_entry<R: Ring>(r: &SmallPoly<R>, w: usize, m: usize, k: usize) -> i8 {
+pub fn small_entry<R: NtruPrimeRing>(r: &SmallPoly<R>, w: usize, m: usize, k: usize) -> i8 {
     let index = m.checked_sub(k).map(|l| PHASES * l + w);
     index.and_then(|t| r.coefficients().get(t).copied()).unwrap_or(0)
 }
@@ -62,7 +62,7 @@ pub fn large_entry(h: &[u16], w: usize, k: usize, v: usize) -> u16 {
 
 /// Returns `a * b` in `R_q` for a small `b`.
 #[must_use]
-pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+pub fn mul_small<R: NtruPrimeRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     let product = |i| folded(a.coefficients(), b, i).rem_euclid(R::Q as i32) as u16;
     Poly::from_array(R::Coeffs::from_fn(product))
 }
@@ -75,13 +75,13 @@ pub fn mul_rounded<R: Ring>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly
 }
 
 /// Returns coefficient `i` of `h * r` after the fold by `x^n = x + 1`.
-fn folded<R: Ring>(h: &[u16], r: &SmallPoly<R>, i: usize) -> i32 {
+fn folded<R: NtruPrimeRing>(h: &[u16], r: &SmallPoly<R>, i: usize) -> i32 {
     let carried = if i > 0 { coefficient(h, r, R::N + i - 1) } else { 0 };
     coefficient(h, r, i) + coefficient(h, r, R::N + i) + carried
 }
 
 /// Returns coefficient `i < 2n` of the plain product.
-fn coefficient<R: Ring>(h: &[u16], r: &SmallPoly<R>, i: usize) -> i32 {
+fn coefficient<R: NtruPrimeRing>(h: &[u16], r: &SmallPoly<R>, i: usize) -> i32 {
     let (m, v) = (i / PHASES, i % PHASES);
     let (mut low_sum, mut high_sum) = (0i32, 0i32);
     for w in 0..PHASES {

@@ -10,14 +10,14 @@
 
 use crate::array::Array;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::ring::Ring;
+use crate::ring::{NtruPrimeRing, Ring};
 
 /// Returns the indices of the coefficients of `h` whose sum is entry `(row, column)` of `T(h)`.
 ///
 /// # Panics
 /// Panics if `row` or `column` is not below `n`.
 #[must_use]
-pub fn entry<R: Ring>(row: usize, column: usize) -> (usize, Option<usize>) {
+pub fn entry<R: NtruPrimeRing>(row: usize, column: usize) -> (usize, Option<usize>) {
     assert!(row < R::N && column < R::N, "the matrix has n rows and columns");
     let wrapped = if column <= row { row - column } else { R::N + row - column };
     let carried = (1 <= row && row <= column).then(|| R::N - 1 + row - column);
@@ -26,7 +26,7 @@ pub fn entry<R: Ring>(row: usize, column: usize) -> (usize, Option<usize>) {
 
 /// Returns `T(a) b` modulo `q`: the product `a * b` in `R_q` for a small `b`.
 #[must_use]
-pub fn mul_small<R: Ring>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
+pub fn mul_small<R: NtruPrimeRing>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     let product = |i| row_product::<R>(a.coefficients(), b, i).rem_euclid(i64::from(R::Q)) as u16;
     Poly::from_array(R::Coeffs::from_fn(product))
 }
@@ -40,7 +40,7 @@ pub fn mul_rounded<R: Ring>(c: &RoundedPoly<R>, f: &SmallPoly<R>) -> RoundedPoly
 }
 
 /// Returns row `row` of `T(h)` times `r`, over the integers.
-fn row_product<R: Ring>(h: &[u16], r: &SmallPoly<R>, row: usize) -> i64 {
+fn row_product<R: NtruPrimeRing>(h: &[u16], r: &SmallPoly<R>, row: usize) -> i64 {
     let column = |(j, &r): (usize, &i8)| {
         let (wrapped, carried) = entry::<R>(row, j);
         (i64::from(h[wrapped]) + carried.map_or(0, |t| i64::from(h[t]))) * i64::from(r)

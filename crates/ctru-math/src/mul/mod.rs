@@ -10,4 +10,4 @@
 pub(crate) mod rns_ntt;
 pub mod schoolbook;
 
-pub use rns_ntt::{Compiled, Multiplier, mul, mul_rounded, mul_small};
+pub use rns_ntt::{Compiled, CompiledRounded, Multiplier, mul, mul_rounded, mul_small};

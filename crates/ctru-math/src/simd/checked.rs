@@ -117,6 +117,9 @@ impl Vector for CheckedVector {
     fn xor(self, y: Self) -> Self {
         Self(self.0.xor(y.0))
     }
+    fn or(self, y: Self) -> Self {
+        Self(self.0.or(y.0))
+    }
 }
 
 impl Sums for CheckedSums {

@@ -94,6 +94,8 @@ pub(crate) trait Vector: Copy {
     fn and(self, y: Self) -> Self;
     /// Returns the bitwise exclusive disjunction.
     fn xor(self, y: Self) -> Self;
+    /// Returns the bitwise disjunction.
+    fn or(self, y: Self) -> Self;
 }
 
 /// Sums of products, one signed 32-bit integer for each lane of a vector.
@@ -113,7 +115,7 @@ mod tests {
     use crate::backend::{self, Portable};
 
     const MOST_LANES: usize = 32;
-    const OPERATIONS: usize = 11;
+    const OPERATIONS: usize = 12;
 
     /// Checks that all backends give the same results, for pairs of edge values and pseudo-random
     /// numbers.
@@ -178,6 +180,7 @@ mod tests {
                     a.mul_high_difference(b, a.mul_low(b).mul_low(own_inverse), own_inverse),
                     a.and(b),
                     a.xor(simd.splat(y[0])),
+                    a.or(b),
                     a.mul_round(b),
                     a.min_unsigned(b),
                     low,

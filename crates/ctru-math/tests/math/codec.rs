@@ -8,7 +8,7 @@ use ctru_math::codec::mixed_radix::{NonCanonical, decode, decode_canonical, enco
 use ctru_math::codec::secret_poly::{self, InvalidSecretPoly};
 use ctru_math::kernel::bits::{pack, pack_tops, unpack};
 use ctru_math::mixed_radix::{LIMIT, Plan, Radix};
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277, RoundedPoly, SmallPoly};
 use ctru_tests::every_ring_on_every_backend;
 use proptest::prelude::*;
 
@@ -342,7 +342,12 @@ fn division_is_exact(radix: Radix) {
 
 #[test]
 fn division_is_exact_for_the_radices_of_the_rings() {
-    for plan in [R653::MIXED_RADIX, R761::MIXED_RADIX, R1277::MIXED_RADIX] {
+    macro_rules! of_ring {
+        ($ring:ident $n:literal $numbers:tt) => {
+            [ctru_math::$ring::MIXED_RADIX, ctru_math::$ring::MIXED_RADIX_THIRDS]
+        };
+    }
+    for plan in ctru_math::for_each_ring!([of_ring]).as_flattened() {
         division_is_exact(plan.root());
         for level in plan.levels() {
             division_is_exact(level.radix);

@@ -5,21 +5,21 @@ use crate::backends::on_every_backend;
 use crate::strategies::{poly, small_poly};
 use ctru_math::invert::{BatchNode, BatchTooShort, invert, invert_batch};
 use ctru_math::mul::schoolbook;
-use ctru_math::{Arithmetic, Poly, SmallPoly, for_each_ring};
+use ctru_math::{NtruPrimeArithmetic, Poly, SmallPoly, for_each_ntru_prime_ring};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn monomial<R: Arithmetic>(coefficient: u16, power: usize) -> Poly<R> {
+fn monomial<R: NtruPrimeArithmetic>(coefficient: u16, power: usize) -> Poly<R> {
     let mut c = vec![0; R::N];
     c[power] = coefficient;
     Poly::from_coefficients(&c).unwrap()
 }
 
-fn one<R: Arithmetic>() -> Poly<R> {
+fn one<R: NtruPrimeArithmetic>() -> Poly<R> {
     monomial(1, 0)
 }
 
-fn check<R: Arithmetic>(a: &Poly<R>) {
+fn check<R: NtruPrimeArithmetic>(a: &Poly<R>) {
     let inverse = Option::<Poly<R>>::from(invert(a));
     match &inverse {
         None => assert_eq!(*a, Poly::zero()),
@@ -30,7 +30,7 @@ fn check<R: Arithmetic>(a: &Poly<R>) {
 
 /// Checks zero, units of the base field, monomials, and polynomials whose low or high coefficients
 /// are zero. Their division steps have long runs with swaps or without swaps.
-fn special<R: Arithmetic>() {
+fn special<R: NtruPrimeArithmetic>() {
     check(&Poly::<R>::zero());
     for coefficient in [1, 2, R::Q as u16 - 1, R::Q as u16 / 2] {
         for power in [0, 1, R::N / 2, R::N - 2, R::N - 1] {
@@ -43,11 +43,11 @@ fn special<R: Arithmetic>() {
     check(&Poly::<R>::from_coefficients(&alternating).unwrap());
 }
 
-fn nodes<R: Arithmetic>(count: usize) -> Vec<BatchNode<R>> {
+fn nodes<R: NtruPrimeArithmetic>(count: usize) -> Vec<BatchNode<R>> {
     (0..count).map(|_| BatchNode::new()).collect()
 }
 
-fn batch<R: Arithmetic>(elements: &[SmallPoly<R>]) {
+fn batch<R: NtruPrimeArithmetic>(elements: &[SmallPoly<R>]) {
     let single = |a: &SmallPoly<R>| Option::from(invert(&Poly::from(a))).unwrap_or_else(Poly::zero);
     let expected: Vec<Poly<R>> = elements.iter().map(single).collect();
     let elements: Vec<&SmallPoly<R>> = elements.iter().collect();
@@ -58,13 +58,13 @@ fn batch<R: Arithmetic>(elements: &[SmallPoly<R>]) {
     });
 }
 
-fn constant<R: Arithmetic>(c: i8) -> SmallPoly<R> {
+fn constant<R: NtruPrimeArithmetic>(c: i8) -> SmallPoly<R> {
     SmallPoly::from_coefficients(&vec![c; R::N]).unwrap()
 }
 
 /// Checks batches of zeros, of ones and of extreme constants. The tree of 13 elements has products
 /// of two general factors, of two small ones, and of one of each kind.
-fn extreme_batches<R: Arithmetic>() {
+fn extreme_batches<R: NtruPrimeArithmetic>() {
     let bound = SmallPoly::<R>::BOUND as i8;
     for size in 0..6 {
         batch(&vec![SmallPoly::<R>::zero(); size]);
@@ -121,4 +121,4 @@ macro_rules! properties {
         }
     };
 }
-for_each_ring!(properties);
+for_each_ntru_prime_ring!(properties);

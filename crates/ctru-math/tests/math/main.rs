@@ -11,5 +11,7 @@ mod invert;
 mod product;
 mod product_forms;
 mod sample;
+mod short;
+mod ternary;
 
 use ctru_tests::{backends, strategies, vectors};

@@ -3,7 +3,7 @@
 use crate::strategies::{poly, rounded_poly, small_poly};
 use ctru_math::kernel::{polyphase, toeplitz};
 use ctru_math::mul::schoolbook;
-use ctru_math::{Arithmetic, Poly, Ring, RoundedPoly, SmallPoly, for_each_ring};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, Ring, RoundedPoly, SmallPoly, for_each_ring};
 use proptest::prelude::*;
 
 fn monomial<R: Arithmetic>(power: usize) -> SmallPoly<R> {

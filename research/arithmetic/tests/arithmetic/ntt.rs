@@ -3,7 +3,7 @@
 use crate::strategies::{numbers, poly, rounded_poly, small_poly};
 use ctru_math::array::Array;
 use ctru_math::mul::schoolbook;
-use ctru_math::{Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{NtruPrimeRing, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::prelude::*;
 use research_arithmetic::ntt::{self, Folding, Multiplying, NttRing, butterfly, leaf};
 use research_arithmetic::reduce::{Montgomery, PseudoMersenne, ReduceSum, Reducer};

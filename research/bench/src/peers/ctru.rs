@@ -8,7 +8,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use ctru_measure::Operation;
 
 use super::Subject;
@@ -45,7 +45,7 @@ fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnM
         operation,
         engine: "ctru",
         backend: ctru_math::backend::in_use().name(),
-        set: <P::Ring as Ring>::N.to_string(),
+        set: <P::Ring as NtruPrimeRing>::N.to_string(),
         pk_encoding: P::Encoding::NAME,
         batch,
         run,

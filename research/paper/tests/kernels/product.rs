@@ -6,7 +6,7 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::row;
 use ctru_math::mul;
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
+use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use research_paper::table::{

@@ -9,7 +9,7 @@ use std::vec::Vec;
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
-use ctru_math::Ring;
+use ctru_math::{NtruPrimeRing, Ring};
 use zeroize::Zeroizing;
 
 use super::encoded::EncodedKeys;

@@ -12,7 +12,7 @@
 use super::plan::input_bound;
 use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
 use super::transform::{load_rows, store_rows};
-use crate::ring::Ring;
+use crate::ring::NtruPrimeRing;
 use crate::simd::{LaneModulus, Simd, Sums, Twiddle, Vector};
 use crate::wipe::Scratch;
 
@@ -110,9 +110,9 @@ fn basemul_leaf<P: Plan, S: Simd>(
 #[inline(always)]
 fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     const {
-        let input = input_bound::<P::Ring>();
+        let input = input_bound::<P::NtruPrimeRing>();
         assert!((P::ALIASED as i32).checked_mul(input * input).is_some());
-        assert!(2 * P::Ring::N > MOST_ALIASED);
+        assert!(2 * P::NtruPrimeRing::N > MOST_ALIASED);
     }
     let unscale = const { [P::MODULI[0].factor(1 << 16), P::MODULI[1].factor(1 << 16)] };
     let mut left = Scratch::<i16, [i16; MOST_ALIASED]>::new();

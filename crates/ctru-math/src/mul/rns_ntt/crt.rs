@@ -16,7 +16,7 @@
 use super::plan::{MODULI, OUTPUT_BOUND, RnsRing, input_bound};
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::powers::inverse_mod;
-use crate::ring::{Ring, for_each_ring};
+use crate::ring::{NtruPrimeRing, Ring, for_each_ntru_prime_ring, for_each_ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle, Vector};
 
 const P0: i64 = MODULI[0].m as i64;
@@ -29,13 +29,13 @@ const P0_INVERSE_2: Twiddle<i16> = MODULI[2].factor(inverse_mod(P0 as u64, P2 as
 /// `p1^-1 mod p2`.
 const P1_INVERSE_2: Twiddle<i16> = MODULI[2].factor(inverse_mod(P1 as u64, P2 as u64) as i64);
 /// `1/2 mod p2`.
-const HALF_2: Twiddle<i16> = MODULI[2].factor((P2 + 1) / 2);
+pub(super) const HALF_2: Twiddle<i16> = MODULI[2].factor((P2 + 1) / 2);
 
 /// Largest absolute value of the digit `u`.
 const DIGIT_BOUND: i32 = MODULI[1].reduce_bound(MODULI[1].mul_bound(2 * OUTPUT_BOUND));
 
 /// Returns the modulus `q`.
-const fn modulus_q<R: Ring>() -> Modulus {
+const fn modulus_q<R: NtruPrimeRing>() -> Modulus {
     Modulus::new(R::Q)
 }
 
@@ -44,19 +44,35 @@ macro_rules! check {
         const _: () = check::<crate::ring::$ring>();
     };
 }
-for_each_ring!(check);
+for_each_ntru_prime_ring!(check);
+
+macro_rules! check_rounded {
+    ($ring:ident $n:literal $numbers:tt) => {
+        const _: () = {
+            type R = crate::ring::$ring;
+            check_small::<R>(<R as Ring>::Q2);
+        };
+    };
+}
+for_each_ring!(check_rounded);
+
+/// Fails to compile unless the product of a polynomial modulo `modulus` and a small one is exact.
+///
+/// The last digit is exact: the exact one is `(x - r0) / p0`. The computed one is congruent to it
+/// modulo `p1`. As `x` is small, the two differ by less than `p1`, so they are equal.
+const fn check_small<R: NtruPrimeRing>(modulus: u32) {
+    let half = modulus as i64 / 2;
+    let two_primes = P0 * (P1 - DIGIT_BOUND as i64) - OUTPUT_BOUND as i64;
+    assert!(R::N as i64 * half * (SmallPoly::<R>::BOUND as i64) < two_primes);
+    assert!(half <= input_bound::<R>() as i64);
+}
 
 /// Fails to compile unless products are exact and no sum in this module overflows a lane.
-const fn check<R: Ring>() {
-    // The last digit is exact: the exact one is (x - r0) / p0, or (x - r0 - p0 u) / (p0 p1) for two
-    // general operands. The computed one is congruent to it modulo the digit's prime. As x is
-    // small, the two differ by less than this prime, so they are equal.
-    let (n, small) = (R::N as i64, SmallPoly::<R>::BOUND as i64);
-    let (half_q, half_q2) = (R::Q as i64 / 2, R::Q2 as i64 / 2);
-    let two_primes = P0 * (P1 - DIGIT_BOUND as i64) - OUTPUT_BOUND as i64;
-    assert!(n * half_q * small < two_primes && n * half_q2 * small < two_primes);
-    assert!(n * half_q * half_q < P0 * P1 * (P2 / 2 - 3));
-    assert!(half_q <= input_bound::<R>() as i64 && half_q2 <= input_bound::<R>() as i64);
+const fn check<R: NtruPrimeRing>() {
+    check_small::<R>(R::Q);
+    // The last digit of general operands, (x - r0 - p0 u) / (p0 p1), is exact for the same reason.
+    let half_q = R::Q as i64 / 2;
+    assert!(R::N as i64 * half_q * half_q < P0 * P1 * (P2 / 2 - 3));
 
     // A folded coefficient is the sum of at most four reduced ones, and is reduced below q.
     let q = modulus_q::<R>();
@@ -77,7 +93,11 @@ fn second_digit<S: Simd>(simd: S, r0: S::Vector, r1: S::Vector) -> S::Vector {
 /// Returns the folded product modulo `q` from residues modulo two primes. `r0` is scratch.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
-pub(super) fn two_primes_to_q<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16]) -> Poly<R> {
+pub(super) fn two_primes_to_q<R: NtruPrimeRing, S: Simd>(
+    simd: S,
+    r0: &mut [i16],
+    r1: &[i16],
+) -> Poly<R> {
     let q = const { modulus_q::<R>() }.splat(simd);
     let p0_q = const { modulus_q::<R>().factor(P0) }.splat(simd);
     // A loop over `zip` would divide to compute its length.
@@ -149,7 +169,12 @@ pub(super) fn three_primes_to_q<R: RnsRing, S: Simd>(
 /// third prime.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
-fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_r2: S::Vector) {
+fn add_third_digit<R: NtruPrimeRing, S: Simd>(
+    simd: S,
+    r0: &mut [i16],
+    r1: &[i16],
+    twice_r2: S::Vector,
+) {
     let (q, p2) = (const { modulus_q::<R>() }.splat(simd), MODULI[2].splat(simd));
     let low = simd.load(r0);
     let u = second_digit(simd, low, simd.load(r1));
@@ -165,7 +190,11 @@ fn add_third_digit<R: Ring, S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], twice_
 /// Reduces the plain product `plain` modulo `x^n - x - 1` and `q`. Overwrites `plain`.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
-fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut [i16]) -> Poly<R> {
+fn fold_to_q<R: NtruPrimeRing, S: Simd>(
+    simd: S,
+    q: &LaneModulus<S::Vector>,
+    plain: &mut [i16],
+) -> Poly<R> {
     let mut product = Poly::zero();
     let folded = product.coefficients_mut();
     plain[0] = plain[0].wrapping_sub(plain[R::N - 1]);
@@ -183,7 +212,7 @@ fn fold_to_q<R: Ring, S: Simd>(simd: S, q: &LaneModulus<S::Vector>, plain: &mut 
 /// the last of these three, coefficient `n - 1`, does not belong to the sum, so callers subtract it
 /// from `plain[0]` before the call.
 #[inline(always)]
-fn fold<R: Ring, S: Simd>(simd: S, plain: &[i16], at: usize) -> S::Vector {
+pub(super) fn fold<R: NtruPrimeRing, S: Simd>(simd: S, plain: &[i16], at: usize) -> S::Vector {
     let above = simd.load(&plain[R::N + at..]).add(simd.load(&plain[R::N + at - 1..]));
     simd.load(&plain[at..]).add(above)
 }

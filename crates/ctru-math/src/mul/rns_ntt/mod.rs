@@ -28,17 +28,21 @@ mod basemul;
 mod crt;
 mod ntt_poly;
 mod plan;
+mod rounded;
+mod ternary;
 mod transform;
 
 use core::fmt;
 
 use crate::compiled::compiled;
-use crate::poly::{Poly, RoundedPoly, SmallPoly};
+use crate::poly::{Poly, SmallPoly};
 use crate::simd::{Simd, WithSimd, dispatch};
 use basemul::basemul;
 pub(crate) use ntt_poly::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
 pub(crate) use plan::RnsRing;
 use plan::TwoPrimes;
+pub use rounded::{Compiled as CompiledRounded, mul_rounded};
+pub(crate) use ternary::MulTernary;
 use transform::{Operand, forward_pair};
 
 /// Working memory for products by small elements, wiped when dropped. Operations with several
@@ -80,12 +84,6 @@ impl<R: Compiled<R>> Multiplier<R> {
     pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
         mul_small_in(self, a, b)
     }
-
-    /// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
-    #[must_use]
-    pub fn mul_rounded(&mut self, a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-        mul_rounded_in(self, a, b)
-    }
 }
 
 impl<R: RnsRing> Default for Multiplier<R> {
@@ -107,14 +105,6 @@ compiled! {
         dispatch(MulSmall(room, a, b))
     }
 
-    fn mul_rounded_in(
-        room: &mut Multiplier<R>,
-        a: &RoundedPoly<R>,
-        b: &SmallPoly<R>,
-    ) -> RoundedPoly<R> {
-        dispatch(MulRounded(room, a, b))
-    }
-
     /// Returns `a * b` in `R_q`.
     #[must_use]
     pub fn mul(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
@@ -128,12 +118,6 @@ pub fn mul_small<R: Compiled<R>>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
     Multiplier::new().mul_small(a, b)
 }
 
-/// Returns `a * b` in `Z[x]/(x^n - x - 1)`, coefficients modulo `q2`.
-#[must_use]
-pub fn mul_rounded<R: Compiled<R>>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> RoundedPoly<R> {
-    Multiplier::new().mul_rounded(a, b)
-}
-
 /// The work of [`Multiplier::mul_small`].
 struct MulSmall<'a, R: RnsRing>(&'a mut Multiplier<R>, &'a Poly<R>, &'a SmallPoly<R>);
 
@@ -144,19 +128,6 @@ impl<R: RnsRing> WithSimd for MulSmall<'_, R> {
     fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
         let (r0, r1) = self.0.residues(simd, self.1, self.2);
         crt::two_primes_to_q(simd, r0, r1)
-    }
-}
-
-/// The work of [`Multiplier::mul_rounded`].
-struct MulRounded<'a, R: RnsRing>(&'a mut Multiplier<R>, &'a RoundedPoly<R>, &'a SmallPoly<R>);
-
-impl<R: RnsRing> WithSimd for MulRounded<'_, R> {
-    type Output = RoundedPoly<R>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> RoundedPoly<R> {
-        let (r0, r1) = self.0.residues(simd, self.1, self.2);
-        crt::two_primes_to_q2(simd, r0, r1)
     }
 }
 

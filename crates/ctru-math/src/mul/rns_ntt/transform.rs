@@ -13,7 +13,7 @@ use super::plan::OUTPUT_BOUND;
 use super::plan::{Factors, MOST_ALIASED, Plan};
 use crate::array::Element;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::ring::Ring;
+use crate::ring::{NtruPrimeRing, Ring};
 use crate::simd::{LaneModulus, Simd, Vector};
 use crate::wipe::Scratch;
 
@@ -33,7 +33,7 @@ pub(crate) trait Operand {
     fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector;
 }
 
-impl<R: Ring> Operand for Poly<R> {
+impl<R: NtruPrimeRing> Operand for Poly<R> {
     fn len(&self) -> usize {
         R::N
     }
@@ -53,7 +53,7 @@ impl<R: Ring> Operand for RoundedPoly<R> {
     }
 }
 
-impl<R: Ring> Operand for SmallPoly<R> {
+impl<R: NtruPrimeRing> Operand for SmallPoly<R> {
     fn len(&self) -> usize {
         R::N
     }
@@ -406,7 +406,7 @@ mod tests {
     use crate::mul::rns_ntt::basemul::basemul;
     use crate::mul::rns_ntt::plan::input_bound;
     use crate::mul::rns_ntt::plan::{RnsRing, ThirdPrime, TwoPrimes};
-    use crate::ring::for_each_ring;
+    use crate::ring::for_each_ntru_prime_ring;
     use crate::simd::Checked;
 
     /// Centred coefficients.
@@ -444,9 +444,9 @@ mod tests {
     /// are the ends of the input range, with signs in runs of
     /// several lengths and with random signs.
     fn check_extremes<P: Plan>() {
-        let half = P::Ring::SHAPE.len() / 2;
-        let n = P::Ring::N.max(half);
-        let end = input_bound::<P::Ring>() as i16;
+        let half = P::NtruPrimeRing::SHAPE.len() / 2;
+        let n = P::NtruPrimeRing::N.max(half);
+        let end = input_bound::<P::NtruPrimeRing>() as i16;
         let runs = |length: usize| {
             (0..n)
                 .map(|i| if (i / length).is_multiple_of(2) { end } else { -end })
@@ -488,6 +488,6 @@ mod tests {
                 check_extremes::<ThirdPrime<crate::ring::$ring>>();
             };
         }
-        for_each_ring!(check);
+        for_each_ntru_prime_ring!(check);
     }
 }

@@ -117,6 +117,9 @@ impl Vector for I16x16 {
         fn xor(x: I16x16, y: I16x16) -> I16x16 {
             I16x16(_mm256_xor_si256(x.0, y.0))
         }
+        fn or(x: I16x16, y: I16x16) -> I16x16 {
+            I16x16(_mm256_or_si256(x.0, y.0))
+        }
     }
 
     #[inline(always)]

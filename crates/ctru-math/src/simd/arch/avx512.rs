@@ -139,6 +139,9 @@ impl Vector for I16x32 {
         fn xor(x: I16x32, y: I16x32) -> I16x32 {
             I16x32(_mm512_xor_si512(x.0, y.0))
         }
+        fn or(x: I16x32, y: I16x32) -> I16x32 {
+            I16x32(_mm512_or_si512(x.0, y.0))
+        }
     }
 
     #[inline(always)]

@@ -100,6 +100,9 @@ impl Vector for I16x8 {
         fn xor(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(veorq_s16(x.0, y.0))
         }
+        fn or(x: I16x8, y: I16x8) -> I16x8 {
+            I16x8(vorrq_s16(x.0, y.0))
+        }
     }
 
     #[inline(always)]

@@ -132,6 +132,10 @@ impl Vector for I16x8 {
     fn xor(self, y: Self) -> Self {
         self.zip(y, |x, y| x ^ y)
     }
+    #[inline(always)]
+    fn or(self, y: Self) -> Self {
+        self.zip(y, |x, y| x | y)
+    }
 }
 
 impl Sums for I32x8 {

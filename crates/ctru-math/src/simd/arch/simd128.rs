@@ -148,6 +148,10 @@ impl Vector for I16x8 {
     fn xor(self, y: Self) -> Self {
         Self(v128_xor(self.0, y.0))
     }
+    #[inline(always)]
+    fn or(self, y: Self) -> Self {
+        Self(v128_or(self.0, y.0))
+    }
 }
 
 /// Steps of the transposition.

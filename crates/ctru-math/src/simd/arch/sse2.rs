@@ -127,6 +127,9 @@ impl Vector for I16x8 {
         fn xor(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(_mm_xor_si128(x.0, y.0))
         }
+        fn or(x: I16x8, y: I16x8) -> I16x8 {
+            I16x8(_mm_or_si128(x.0, y.0))
+        }
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::cuda;
 use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
-use ctru_math::Ring;
+use ctru_math::NtruPrimeRing;
 use research_paper::table as compared;
 
 use super::kernels::Devices;

@@ -5,7 +5,7 @@
 //! 16 bits, and fails to compile if that is not enough.
 
 use super::{MOST_LAYERS, Plan};
-use crate::ring::Ring;
+use crate::ring::NtruPrimeRing;
 
 /// Largest number in a lane.
 const LANE: i32 = i16::MAX as i32;
@@ -14,7 +14,7 @@ const LANE: i32 = i16::MAX as i32;
 pub(in crate::mul::rns_ntt) const OUTPUT_BOUND: i32 = LANE / 2;
 
 /// Returns the largest absolute value of a centred operand of the ring's transforms.
-pub(in crate::mul::rns_ntt) const fn input_bound<R: Ring>() -> i32 {
+pub(in crate::mul::rns_ntt) const fn input_bound<R: NtruPrimeRing>() -> i32 {
     R::Q as i32 / 2
 }
 
@@ -76,7 +76,7 @@ impl Forward {
         let (mut reduce, mut by_one) = ([false; MOST_LAYERS], [false; MOST_LAYERS]);
         // Operands with aliased coefficients are longer than half a transform: their columns add
         // two coefficients.
-        let input = input_bound::<P::Ring>();
+        let input = input_bound::<P::NtruPrimeRing>();
         let mut bound = if P::ALIASED > 0 { 2 * input } else { input };
         // The bound of the first block as long as it is not multiplied.
         let mut bound_by_one = bound;

@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 
 use crate::array::{Array, Element};
 use crate::powers::{inverse_mod, power};
-use crate::ring::{Ring, for_each_ring};
+use crate::ring::{NtruPrimeRing, for_each_ntru_prime_ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle};
 use bounds::Schedule;
 pub(super) use bounds::{OUTPUT_BOUND, input_bound};
@@ -81,7 +81,7 @@ impl Shape {
 }
 
 /// A ring with the shape of its transforms.
-pub trait RnsRing: Ring {
+pub trait RnsRing: NtruPrimeRing {
     /// The shape.
     const SHAPE: Shape = Shape::of(Self::N);
 
@@ -97,25 +97,25 @@ macro_rules! transforms {
         }
     };
 }
-for_each_ring!(transforms);
+for_each_ntru_prime_ring!(transforms);
 
 /// Two trees side by side.
 pub(super) trait Plan: Sized {
     /// The ring.
-    type Ring: RnsRing;
+    type NtruPrimeRing: RnsRing;
     /// The primes of the two trees.
     const MODULI: [Modulus; 2];
     /// The nodes at which the two trees start.
     const ROOTS: [usize; 2];
 
     /// Degree of the leaves.
-    const LEAF_DEGREE: usize = Self::Ring::SHAPE.leaf_degree;
+    const LEAF_DEGREE: usize = Self::NtruPrimeRing::SHAPE.leaf_degree;
     /// Layers of each tree.
-    const LAYERS: usize = Self::Ring::SHAPE.layers - Self::ROOTS[0].ilog2() as usize;
+    const LAYERS: usize = Self::NtruPrimeRing::SHAPE.layers - Self::ROOTS[0].ilog2() as usize;
     /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
     const WHOLE: bool = Self::ROOTS[0] == 1;
     /// Number of coefficients by which a plain product is longer than the transform.
-    const ALIASED: usize = Self::Ring::SHAPE.aliased(Self::Ring::N);
+    const ALIASED: usize = Self::NtruPrimeRing::SHAPE.aliased(Self::NtruPrimeRing::N);
     /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's
     /// `2^LAYERS`.
     const SCALE: [Twiddle<i16>; 2] =
@@ -157,7 +157,7 @@ const fn scale(modulus: &Modulus, layers: usize) -> Twiddle<i16> {
 pub(super) struct TwoPrimes<R>(PhantomData<R>);
 
 impl<R: RnsRing> Plan for TwoPrimes<R> {
-    type Ring = R;
+    type NtruPrimeRing = R;
     const MODULI: [Modulus; 2] = [MODULI[0], MODULI[1]];
     const ROOTS: [usize; 2] = [1, 1];
 }
@@ -167,7 +167,7 @@ impl<R: RnsRing> Plan for TwoPrimes<R> {
 pub(super) struct ThirdPrime<R>(PhantomData<R>);
 
 impl<R: RnsRing> Plan for ThirdPrime<R> {
-    type Ring = R;
+    type NtruPrimeRing = R;
     const MODULI: [Modulus; 2] = [MODULI[2], MODULI[2]];
     const ROOTS: [usize; 2] = [2, 3];
 }

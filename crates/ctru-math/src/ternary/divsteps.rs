@@ -1,0 +1,208 @@
+//! Constant-time inversion modulo 3 by division steps, on bits.
+//!
+//! The steps are those of the [inversion modulo `q`](crate::invert), with one difference: `f(0)` is
+//! always 1 or -1, so a step subtracts `g(0) / f(0) = g(0) f(0)` times `f` from `g`. After `2n - 1`
+//! steps, `delta` is 0 exactly if the polynomial has an inverse (Theorem 6.2 there).
+//!
+//! A polynomial is two strings of bits: which coefficients are 1, and which are -1. Let the vectors
+//! of such a string have `W` lanes together. Then coefficient `i` is bit `i / W` of lane `i % W`.
+//! Here lanes are counted across the vectors first: lane `j` is lane `j / count` of vector
+//! `j % count`. So a shift by one coefficient takes each vector to the place of the next one, and
+//! moves the lanes of only one vector.
+//!
+//! Source of the sum: Y. Kawahara, K. Aoki, T. Takagi, "Faster implementation of eta_T pairing over
+//! GF(3^m) using minimum number of logical instructions for GF(3)-addition", Pairing 2008.
+
+use subtle::Choice;
+
+use crate::poly::SmallPoly;
+use crate::ring::NtruPrimeRing;
+use crate::simd::{Simd, Vector, WithSimd};
+use crate::wipe::Scratch;
+
+/// Most vectors of a string of bits: those of 1278 coefficients in vectors of 128 bits.
+const MOST: usize = 10;
+/// Most lanes of a vector.
+const MOST_LANES: usize = 32;
+/// Most lanes of all vectors of a string.
+const MOST_WORDS: usize = 96;
+
+/// Where the coefficients 1 are, and where the coefficients -1 are.
+type Signs<V> = [V; 2];
+
+/// The work of [`inverse`](super::inverse).
+pub(super) struct Inverse<'a, R: NtruPrimeRing>(pub(super) &'a SmallPoly<R>);
+
+impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
+    type Output = (SmallPoly<R>, Choice);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let n = R::N;
+        let a = self.0.coefficients();
+        let mut f = pack::<R, S>(simd, |i| i8::from(i == 0) - i8::from(i >= n - 1));
+        let mut g = pack::<R, S>(simd, |i| if i < n { a[n - 1 - i] } else { 0 });
+        let mut v = pack::<R, S>(simd, |_| 0);
+        let mut r = pack::<R, S>(simd, |i| i8::from(i == 0));
+        let count = const { vectors::<R>(S::LANES) };
+        let mut delta = 1;
+        for _ in 0..2 * n - 1 {
+            let step = Step::new(&mut delta, lowest(f[0]), lowest(g[0])).splat(simd);
+            let last = v[count - 1];
+            for i in (1..count).rev() {
+                v[i] = v[i - 1];
+            }
+            v[0] = last.map(|bits| lanes_up(simd, bits));
+            for (f, g) in f[..count].iter_mut().zip(&mut g[..count]) {
+                (*f, *g) = step.apply(*f, *g);
+            }
+            for (v, r) in v[..count].iter_mut().zip(&mut r[..count]) {
+                (*v, *r) = step.apply(*v, *r);
+            }
+            let first = g[0];
+            for i in 1..count {
+                g[i - 1] = g[i];
+            }
+            g[count - 1] = first.map(|bits| lanes_down(simd, bits));
+        }
+        let mut inverse = SmallPoly::zero();
+        unpack::<R, S>(&v, lowest(f[0]), inverse.coefficients_mut());
+        (inverse, Choice::from(((delta | -delta) >> 31 & 1 ^ 1) as u8))
+    }
+}
+
+/// Returns the number of vectors of a string of `n + 1` bits.
+const fn vectors<R: NtruPrimeRing>(lanes: usize) -> usize {
+    let count = (R::N + 1).div_ceil(16 * lanes);
+    assert!(count <= MOST && lanes <= MOST_LANES && count * lanes <= MOST_WORDS);
+    count
+}
+
+/// Returns the polynomial of `n + 1` coefficients.
+#[inline(always)]
+fn pack<R: NtruPrimeRing, S: Simd>(
+    simd: S,
+    coefficient: impl Fn(usize) -> i8,
+) -> [Signs<S::Vector>; MOST] {
+    let count = const { vectors::<R>(S::LANES) };
+    let mut words = Scratch::<[i16; 2], [[i16; 2]; MOST_WORDS]>::new();
+    for (bit, first) in (0..=R::N).step_by(count * S::LANES).enumerate() {
+        for (i, [ones, minus_ones]) in (first..=R::N).zip(words[..count * S::LANES].iter_mut()) {
+            let c = i16::from(coefficient(i));
+            *ones |= (c & !(c >> 1) & 1) << bit;
+            *minus_ones |= (c >> 1 & 1) << bit;
+        }
+    }
+    let mut signs = [[simd.splat(0); 2]; MOST];
+    let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
+    for (i, signs) in signs[..count].iter_mut().enumerate() {
+        for (sign, bits) in signs.iter_mut().enumerate() {
+            for (lane, word) in lanes.iter_mut().zip(words[i..].iter().step_by(count)) {
+                *lane = word[sign];
+            }
+            *bits = simd.load(&lanes);
+        }
+    }
+    signs
+}
+
+/// Writes the reversed `signs`, multiplied by `factor`.
+#[inline(always)]
+fn unpack<R: NtruPrimeRing, S: Simd>(
+    signs: &[Signs<S::Vector>; MOST],
+    factor: i16,
+    coefficients: &mut [i8],
+) {
+    let count = const { vectors::<R>(S::LANES) };
+    let mut words = Scratch::<[i16; 2], [[i16; 2]; MOST_WORDS]>::new();
+    let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
+    for (i, signs) in signs[..count].iter().enumerate() {
+        for (sign, bits) in signs.iter().enumerate() {
+            bits.store(&mut lanes);
+            for (lane, word) in lanes[..S::LANES].iter().zip(words[i..].iter_mut().step_by(count)) {
+                word[sign] = *lane;
+            }
+        }
+    }
+    for (bit, first) in (0..R::N).step_by(count * S::LANES).enumerate() {
+        for (i, [ones, minus_ones]) in (first..R::N).zip(words.iter().take(count * S::LANES)) {
+            let c = (ones >> bit & 1) - (minus_ones >> bit & 1);
+            coefficients[R::N - 1 - i] = (c * factor) as i8;
+        }
+    }
+}
+
+/// Returns coefficient 0.
+#[inline(always)]
+fn lowest<V: Vector>([ones, minus_ones]: Signs<V>) -> i16 {
+    let mut lanes = [[0; MOST_LANES]; 2];
+    ones.store(&mut lanes[0]);
+    minus_ones.store(&mut lanes[1]);
+    (lanes[0][0] & 1) - (lanes[1][0] & 1)
+}
+
+/// Moves each lane to the place of the next one. The bits of the last lane move up by one, to lane
+/// 0.
+#[inline(always)]
+fn lanes_up<S: Simd>(simd: S, bits: S::Vector) -> S::Vector {
+    let mut lanes = [0; MOST_LANES + 1];
+    bits.store(&mut lanes[1..]);
+    lanes[0] = lanes[S::LANES] << 1;
+    simd.load(&lanes)
+}
+
+/// Moves each lane to the place of the one before. The bits of lane 0 move down by one, to the last
+/// lane.
+#[inline(always)]
+fn lanes_down<S: Simd>(simd: S, bits: S::Vector) -> S::Vector {
+    let mut lanes = [0; MOST_LANES + 1];
+    bits.store(&mut lanes);
+    lanes[S::LANES] = (lanes[0] as u16 >> 1) as i16;
+    simd.load(&lanes[1..])
+}
+
+/// The constants of one division step.
+struct Step<T> {
+    /// All ones if `f` becomes `g`, or else 0.
+    swap: T,
+    /// All ones if `f` is added to `g`, or else 0.
+    add: T,
+    /// All ones if `f` is subtracted from `g`, or else 0.
+    subtract: T,
+}
+
+impl Step<i16> {
+    /// Returns the step for `f(0)` and `g(0)`, and updates `delta`.
+    #[inline(always)]
+    fn new(delta: &mut i32, f0: i16, g0: i16) -> Self {
+        let nonzero = -(g0 & 1);
+        // Swap where delta > 0 and g(0) != 0.
+        let swap = (-*delta >> 31) & i32::from(nonzero);
+        *delta = (*delta ^ (swap & (*delta ^ -*delta))) + 1;
+        let differ = (f0 ^ g0) >> 15;
+        Self { swap: swap as i16, add: nonzero & differ, subtract: nonzero & !differ }
+    }
+
+    #[inline(always)]
+    fn splat<S: Simd>(self, simd: S) -> Step<S::Vector> {
+        Step {
+            swap: simd.splat(self.swap),
+            add: simd.splat(self.add),
+            subtract: simd.splat(self.subtract),
+        }
+    }
+}
+
+impl<V: Vector> Step<V> {
+    /// Returns `f` and `g - g(0) f(0) f`, after swapping both if the step swaps.
+    #[inline(always)]
+    fn apply(&self, f: Signs<V>, g: Signs<V>) -> (Signs<V>, Signs<V>) {
+        let difference = [0, 1].map(|i: usize| f[i].xor(g[i]).and(self.swap));
+        let f = [f[0].xor(difference[0]), f[1].xor(difference[1])];
+        let g = [g[0].xor(difference[0]), g[1].xor(difference[1])];
+        let ones = f[0].and(self.add).or(f[1].and(self.subtract));
+        let minus_ones = f[1].and(self.add).or(f[0].and(self.subtract));
+        let mixed = g[0].or(minus_ones).xor(g[1].or(ones));
+        (f, [g[1].or(minus_ones).xor(mixed), g[0].or(ones).xor(mixed)])
+    }
+}
