@@ -36,6 +36,8 @@ pub mod key_file;
 mod key_pair_seed;
 mod keys;
 mod known_answer;
+#[doc(hidden)]
+pub mod ntruprime;
 mod params;
 #[cfg(feature = "pem")]
 pub mod pem;

@@ -1,0 +1,81 @@
+//! Polynomials from random bytes.
+//!
+//! A source of random bytes is a function that fills a slice. Each polynomial takes `n` words of 32
+//! bits, little-endian, in one call.
+
+use ctru_math::array::Array;
+use ctru_math::short::{short, small};
+use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, SmallPoly, for_each_ntru_prime_ring};
+use shake::Shake256;
+use shake::digest::{ExtendableOutput, Update, XofReader};
+use zeroize::Zeroize;
+
+use crate::hash::SEED_BYTES;
+
+/// The random words of one polynomial, wiped when dropped.
+struct Words<R: NtruPrimeRing>(R::Coeffs<u32>);
+
+impl<R: NtruPrimeRing> Words<R> {
+    /// Takes the words from a source.
+    fn draw(fill: &mut impl FnMut(&mut [u8])) -> Self {
+        let mut bytes = R::Coeffs::<[u8; 4]>::zeroed();
+        fill(bytes.as_mut().as_flattened_mut());
+        let words = Self(R::Coeffs::from_fn(|i| u32::from_le_bytes(bytes.as_ref()[i])));
+        bytes.as_mut().as_flattened_mut().zeroize();
+        words
+    }
+}
+
+impl<R: NtruPrimeRing> Drop for Words<R> {
+    fn drop(&mut self) {
+        self.0.as_mut().zeroize();
+    }
+}
+
+/// Draws a small polynomial.
+pub(super) fn draw_small<R: NtruPrimeArithmetic>(fill: &mut impl FnMut(&mut [u8])) -> SmallPoly<R> {
+    small::<R>(&Words::<R>::draw(fill).0)
+}
+
+/// Draws a short polynomial.
+pub(super) fn draw_short<R: NtruPrimeArithmetic>(fill: &mut impl FnMut(&mut [u8])) -> SmallPoly<R> {
+    short::<R>(&Words::<R>::draw(fill).0)
+}
+
+/// A ring whose parameter set of Streamlined NTRU Prime has a name.
+pub trait Named: NtruPrimeArithmetic {
+    /// The name of the set, such as `sntrup761`.
+    const NAME: &'static str;
+}
+
+macro_rules! named {
+    ($ring:ident $n:literal $numbers:tt) => {
+        impl Named for ctru_math::$ring {
+            const NAME: &'static str = concat!("sntrup", $n);
+        }
+    };
+}
+for_each_ntru_prime_ring!(named);
+
+/// The operation for which a seed is expanded.
+#[derive(Copy, Clone, Debug)]
+pub enum Use {
+    /// Key generation.
+    KeyPair,
+    /// Encapsulation.
+    Encapsulation,
+}
+
+/// Returns the source of random bytes that a seed determines: SHAKE256 of the name of the set, the
+/// use and the seed.
+pub fn from_seed<R: Named>(usage: Use, seed: &[u8; SEED_BYTES]) -> impl FnMut(&mut [u8]) + use<R> {
+    let mut hash = Shake256::default();
+    hash.update(R::NAME.as_bytes());
+    hash.update(match usage {
+        Use::KeyPair => b" key pair",
+        Use::Encapsulation => b" encapsulation",
+    });
+    hash.update(seed);
+    let mut reader = hash.finalize_xof();
+    move |bytes| reader.read(bytes)
+}

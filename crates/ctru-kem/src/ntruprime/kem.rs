@@ -1,0 +1,303 @@
+//! Key generation, encapsulation and decapsulation, from bytes to bytes.
+//!
+//! A public key is the encoding of `h = g / (3 f)`. A private key is `f || 1/g || public key || rho
+//! || hash of the public key`, where `1/g` is modulo 3, and `rho` is the secret of implicit
+//! rejection. A ciphertext is the rounded polynomial `h r`, and a hash that confirms `r`.
+
+use core::fmt;
+use core::hint::black_box;
+
+use ctru_math::array::Array;
+use ctru_math::codec::{mixed_radix, ternary as packed};
+use ctru_math::invert::invert;
+use ctru_math::mul::Multiplier;
+use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, Poly, SmallPoly, ternary};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+use super::draw::{draw_short, draw_small};
+use super::hash::{HASH_BYTES, Input, hash, shared_secret};
+use crate::hash::SHARED_SECRET_BYTES;
+use crate::wipe::{Secret, wipe_stack};
+
+/// A hash.
+type Hash = [u8; HASH_BYTES];
+/// The bytes of a shared secret.
+type SecretBytes = [u8; SHARED_SECRET_BYTES];
+
+/// Returns the number of bytes of a private key.
+#[must_use]
+pub const fn private_key_bytes<R: NtruPrimeRing>() -> usize {
+    3 * R::TERNARY_BYTES + R::MIXED_RADIX.bytes() + HASH_BYTES
+}
+
+/// Returns the number of bytes of a ciphertext.
+#[must_use]
+pub const fn ciphertext_bytes<R: NtruPrimeRing>() -> usize {
+    R::MIXED_RADIX_THIRDS.bytes() + HASH_BYTES
+}
+
+/// The bytes are not a private key.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidPrivateKey {
+    /// A pair of bits is 3, padding is not 0, or `f` has the wrong number of coefficients other
+    /// than 0.
+    Polynomial,
+    /// The hash is not that of the public key.
+    Hash,
+}
+
+impl fmt::Display for InvalidPrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Polynomial => "the polynomials of the private key are malformed",
+            Self::Hash => "the hash in the private key is not that of its public key",
+        })
+    }
+}
+
+impl core::error::Error for InvalidPrivateKey {}
+
+/// A decoded public key. Each string of the right length is one.
+pub struct PublicKey<R: NtruPrimeArithmetic> {
+    h: Poly<R>,
+    /// The hash of the encoded key.
+    hash: Hash,
+}
+
+/// A decoded private key, wiped when dropped.
+pub struct PrivateKey<R: NtruPrimeArithmetic> {
+    f: SmallPoly<R>,
+    /// `1 / g` modulo 3.
+    g_inverse: SmallPoly<R>,
+    /// The hash of `rho`, which takes the place of that of `r` if a ciphertext is rejected.
+    rho_hash: Secret<Hash>,
+    public_key: PublicKey<R>,
+}
+
+impl<R: NtruPrimeArithmetic> fmt::Debug for PublicKey<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicKey(..)")
+    }
+}
+
+impl<R: NtruPrimeArithmetic> fmt::Debug for PrivateKey<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PrivateKey(..)")
+    }
+}
+
+/// Generates a key pair. The caller wipes the private key.
+///
+/// `fill` fills a slice with random bytes: the words of `g`, again until `g` has an inverse modulo
+/// 3; the words of `f`; and `rho`. How often `g` is drawn is no secret: it tells nothing about the
+/// `g` of the key.
+///
+/// # Panics
+/// If `private` does not have [`private_key_bytes`].
+pub fn generate<R: NtruPrimeArithmetic>(
+    fill: &mut impl FnMut(&mut [u8]),
+    public: &mut R::MixedRadixBytes,
+    private: &mut [u8],
+) {
+    assert_eq!(private.len(), private_key_bytes::<R>());
+    let (g, g_inverse) = loop {
+        let g = draw_small::<R>(fill);
+        if let Some(inverse) = ternary::invert(&g).into_option() {
+            break (g, inverse);
+        }
+    };
+    let f = draw_short::<R>(fill);
+    wipe_stack::<STACK>();
+    let inverse = invert(&ternary::scaled(&f, 3)).expect("f is not zero, and R_q is a field");
+    *public = mixed_radix::encode_shifted(&Multiplier::new().mul_small(&inverse, &g));
+
+    let parts = Parts::<R>::OFFSETS;
+    let mut bytes = Secret::zeroed();
+    packed::pack(&f, &mut *bytes);
+    private[..parts.g_inverse].copy_from_slice(bytes.as_ref());
+    packed::pack(&g_inverse, &mut *bytes);
+    private[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
+    private[parts.public..parts.rho].copy_from_slice(public.as_ref());
+    fill(&mut private[parts.rho..parts.hash]);
+    let mut digest = [0; HASH_BYTES];
+    hash(Input::PublicKey, &[public.as_ref()], &mut digest);
+    private[parts.hash..].copy_from_slice(&digest);
+}
+
+/// Bytes of the stack that hold secrets of a key generation: words, bits and lanes.
+const STACK: usize = 24 << 10;
+
+/// Where the parts of a private key begin. `f` is the first.
+struct Parts<R> {
+    g_inverse: usize,
+    public: usize,
+    rho: usize,
+    hash: usize,
+    ring: core::marker::PhantomData<R>,
+}
+
+impl<R: NtruPrimeRing> Parts<R> {
+    const OFFSETS: Self = {
+        let (g_inverse, public) = (R::TERNARY_BYTES, 2 * R::TERNARY_BYTES);
+        let rho = public + R::MIXED_RADIX.bytes();
+        Self {
+            g_inverse,
+            public,
+            rho,
+            hash: rho + R::TERNARY_BYTES,
+            ring: core::marker::PhantomData,
+        }
+    };
+}
+
+impl<R: NtruPrimeArithmetic> PublicKey<R> {
+    /// Decodes a key.
+    #[must_use]
+    pub fn new(bytes: &R::MixedRadixBytes) -> Self {
+        let mut digest = [0; HASH_BYTES];
+        hash(Input::PublicKey, &[bytes.as_ref()], &mut digest);
+        Self { h: mixed_radix::decode_shifted(bytes), hash: digest }
+    }
+
+    /// Encapsulates with the random bytes of `fill`, which fills a slice. The caller wipes the
+    /// shared secret.
+    ///
+    /// # Panics
+    /// If `ciphertext` does not have [`ciphertext_bytes`].
+    pub fn encapsulate(
+        &self,
+        fill: &mut impl FnMut(&mut [u8]),
+        ciphertext: &mut [u8],
+        secret: &mut SecretBytes,
+    ) {
+        let r = draw_short::<R>(fill);
+        let mut r_hash = Secret::zeroed();
+        let (rounded, confirmation) = ciphertext.split_at_mut(R::MIXED_RADIX_THIRDS.bytes());
+        let confirmation = confirmation.try_into().expect("the bytes of a ciphertext");
+        rounded.copy_from_slice(self.hide(&r, &mut r_hash, confirmation).as_ref());
+        shared_secret(1, &r_hash, ciphertext, secret);
+    }
+
+    /// Returns the rounded polynomial of the ciphertext of `r`, and writes the hash of `r` and the
+    /// confirmation.
+    fn hide(
+        &self,
+        r: &SmallPoly<R>,
+        r_hash: &mut Hash,
+        confirmation: &mut Hash,
+    ) -> R::MixedRadixThirdsBytes {
+        let mut bytes = Secret::zeroed();
+        packed::pack(r, &mut *bytes);
+        hash(Input::Polynomial, &[bytes.as_ref()], r_hash);
+        hash(Input::Confirmation, &[r_hash, &self.hash], confirmation);
+        mixed_radix::encode_rounded(&Multiplier::new().mul_small(&self.h, r))
+    }
+}
+
+impl<R: NtruPrimeArithmetic> PrivateKey<R> {
+    /// Decodes a key.
+    ///
+    /// # Errors
+    /// [`InvalidPrivateKey`] if the polynomials are malformed, or the hash is not that of the
+    /// public key. The time depends only on whether and why the bytes are refused.
+    ///
+    /// # Panics
+    /// If `bytes` do not have [`private_key_bytes`].
+    pub fn read(bytes: &[u8]) -> Result<Self, InvalidPrivateKey> {
+        let key = Self::decode(bytes)?;
+        let mut digest = [0; HASH_BYTES];
+        let parts = Parts::<R>::OFFSETS;
+        hash(Input::PublicKey, &[&bytes[parts.public..parts.rho]], &mut digest);
+        if !bool::from(ternary::is_short(&key.f)) {
+            Err(InvalidPrivateKey::Polynomial)
+        } else if digest != key.public_key.hash {
+            Err(InvalidPrivateKey::Hash)
+        } else {
+            Ok(key)
+        }
+    }
+
+    /// Decodes a key that [`read`](Self::read) accepts.
+    ///
+    /// # Panics
+    /// If a polynomial is malformed, or `bytes` do not have [`private_key_bytes`].
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        Self::decode(bytes).expect("a validated private key")
+    }
+
+    /// Decodes a key without looking at the weight of `f` and the hash of the public key.
+    fn decode(bytes: &[u8]) -> Result<Self, InvalidPrivateKey> {
+        assert_eq!(bytes.len(), private_key_bytes::<R>());
+        let parts = Parts::<R>::OFFSETS;
+        let polynomial = |bytes: &[u8]| {
+            let mut packed = Secret::<R::TernaryBytes>::zeroed();
+            packed.copy_from(bytes);
+            packed::unpack::<R>(&packed).map_err(|_| InvalidPrivateKey::Polynomial)
+        };
+        let f = polynomial(&bytes[..parts.g_inverse])?;
+        let g_inverse = polynomial(&bytes[parts.g_inverse..parts.public])?;
+        let mut rho_hash = Secret::zeroed();
+        hash(Input::Polynomial, &[&bytes[parts.rho..parts.hash]], &mut rho_hash);
+        let mut public = R::MixedRadixBytes::zeroed();
+        public.as_mut().copy_from_slice(&bytes[parts.public..parts.rho]);
+        let mut public_key = PublicKey { h: mixed_radix::decode_shifted(&public), hash: [0; 32] };
+        public_key.hash.copy_from_slice(&bytes[parts.hash..]);
+        Ok(Self { f, g_inverse, rho_hash, public_key })
+    }
+
+    /// Returns the decoded public key.
+    #[must_use]
+    pub fn public_key(&self) -> &PublicKey<R> {
+        &self.public_key
+    }
+
+    /// Returns whether the private and the public key belong together: whether `3 f h = g`.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let third = ((2 * R::Q + 1) / 3) as u16;
+        let product = Multiplier::new().mul_small(&self.public_key.h, &self.f);
+        match ternary::invert(&self.g_inverse).into_option() {
+            Some(g) => product == ternary::scaled(&g, third),
+            None => false,
+        }
+    }
+
+    /// Decapsulates. The caller wipes the shared secret.
+    ///
+    /// No branch, address or time depends on whether the ciphertext is rejected.
+    ///
+    /// # Panics
+    /// If `ciphertext` does not have [`ciphertext_bytes`].
+    pub fn decapsulate(&self, ciphertext: &[u8], secret: &mut SecretBytes) {
+        assert_eq!(ciphertext.len(), ciphertext_bytes::<R>());
+        let mut rounded = R::MixedRadixThirdsBytes::zeroed();
+        rounded.as_mut().copy_from_slice(&ciphertext[..R::MIXED_RADIX_THIRDS.bytes()]);
+        let c = mixed_radix::decode_rounded::<R>(&rounded);
+        let e = ternary::tripled(&Multiplier::new().mul_small(&c, &self.f));
+        let r = ternary::short_or_ones(&ternary::mul(&e, &self.g_inverse));
+
+        let mut chosen = Secret::zeroed();
+        let mut confirmation = Secret::zeroed();
+        let mut rounded = Secret::<R::MixedRadixThirdsBytes>::zeroed();
+        *rounded = self.public_key.hide(&r, &mut chosen, &mut confirmation);
+        let accepted = equal(ciphertext, [rounded.as_ref(), &*confirmation]);
+        for (chosen, rejected) in chosen.iter_mut().zip(self.rho_hash.iter()) {
+            *chosen = u8::conditional_select(rejected, chosen, accepted);
+        }
+        shared_secret(accepted.unwrap_u8(), &chosen, ciphertext, secret);
+    }
+}
+
+/// Returns whether `bytes` are the concatenated parts, in constant time. The compiler compares whole
+/// vectors, while `subtle` compares single bytes.
+fn equal(bytes: &[u8], parts: [&[u8]; 2]) -> Choice {
+    let (first, second) = bytes.split_at(parts[0].len());
+    let mut difference = 0;
+    for (a, b) in [(first, parts[0]), (second, parts[1])] {
+        difference = a.iter().zip(b).fold(difference, |difference, (a, b)| difference | (a ^ b));
+    }
+    // Without the barrier, the compiler could leave the loop at the first difference.
+    black_box(difference).ct_eq(&0)
+}

@@ -1,0 +1,18 @@
+//! Streamlined NTRU Prime, the KEM of the NIST call's third round: the sets sntrup653, 761, 857,
+//! 953, 1013 and 1277.
+//!
+//! `kem` has the operations, `hash` the hash functions, and `draw` the polynomials that follow from
+//! random bytes. The arithmetic is that of [`ctru_math`]. Nothing here is part of the public
+//! interface yet.
+//!
+//! Source: D. J. Bernstein, B. B. Brumley, M.-S. Chen, C. Chuengsatiansup, T. Lange, A. Marotzke,
+//! B.-Y. Peng, N. Tuveri, C. van Vredendaal, B.-Y. Yang, "NTRU Prime: round 3", 2020.
+
+mod draw;
+mod hash;
+mod kem;
+
+pub use draw::{Named, Use, from_seed};
+pub use kem::{
+    InvalidPrivateKey, PrivateKey, PublicKey, ciphertext_bytes, generate, private_key_bytes,
+};

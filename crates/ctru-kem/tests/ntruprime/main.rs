@@ -1,0 +1,76 @@
+//! Streamlined NTRU Prime: vectors, properties, and keys that are refused.
+
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+mod drbg;
+mod properties;
+mod vectors;
+
+use ctru_kem::ntruprime::{
+    Named, PrivateKey, PublicKey, ciphertext_bytes, generate, private_key_bytes,
+};
+use ctru_math::array::Array;
+
+/// Makes a module of six tests from each generic function `fn check<R: Named>()` in the list: one
+/// test for each ring.
+macro_rules! every_set {
+    ($($check:ident),* $(,)?) => {
+        $(
+            #[allow(non_snake_case)]
+            mod $check {
+                macro_rules! of_ring {
+                    ($ring:ident $n:literal $numbers:tt) => {
+                        #[test]
+                        fn $ring() {
+                            super::$check::<ctru_math::$ring>();
+                        }
+                    };
+                }
+                ctru_math::for_each_ntru_prime_ring!(of_ring);
+            }
+        )*
+    };
+}
+use every_set;
+
+/// A key pair and an encapsulation.
+struct Run<R: Named> {
+    public: R::MixedRadixBytes,
+    private: Vec<u8>,
+    ciphertext: Vec<u8>,
+    secret: [u8; 32],
+}
+
+impl<R: Named> Run<R> {
+    /// Generates a key pair from one source of random bytes, and encapsulates with another.
+    fn new(keys: &mut impl FnMut(&mut [u8]), encapsulation: &mut impl FnMut(&mut [u8])) -> Self {
+        let mut run = Self::with_key(keys);
+        run.encapsulate(encapsulation);
+        run
+    }
+
+    /// Generates a key pair.
+    fn with_key(fill: &mut impl FnMut(&mut [u8])) -> Self {
+        let mut run = Self {
+            public: R::MixedRadixBytes::zeroed(),
+            private: vec![0; private_key_bytes::<R>()],
+            ciphertext: vec![0; ciphertext_bytes::<R>()],
+            secret: [0; 32],
+        };
+        generate::<R>(fill, &mut run.public, &mut run.private);
+        run
+    }
+
+    /// Encapsulates to the key.
+    fn encapsulate(&mut self, fill: &mut impl FnMut(&mut [u8])) {
+        let key = PublicKey::<R>::new(&self.public);
+        key.encapsulate(fill, &mut self.ciphertext, &mut self.secret);
+    }
+
+    fn decapsulated(&self, ciphertext: &[u8]) -> [u8; 32] {
+        let mut secret = [0; 32];
+        PrivateKey::<R>::read(&self.private).unwrap().decapsulate(ciphertext, &mut secret);
+        secret
+    }
+}
