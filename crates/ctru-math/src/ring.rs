@@ -110,7 +110,7 @@ pub trait NtruPrimeRing:
     const MIXED_RADIX: Plan = Plan::new(Self::N, Self::Q);
     /// The plan of the mixed-radix encoding of `n` multiples of 3.
     #[doc(hidden)]
-    const MIXED_RADIX_THIRDS: Plan = Plan::new(Self::N, (Self::Q + 2) / 3);
+    const MIXED_RADIX_THIRDS: Plan = Plan::new(Self::N, Self::Q.div_ceil(3));
 
     /// `[T; N]`.
     type Coeffs<T: Element>: Array<T>;

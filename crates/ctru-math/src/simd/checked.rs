@@ -120,6 +120,12 @@ impl Vector for CheckedVector {
     fn or(self, y: Self) -> Self {
         Self(self.0.or(y.0))
     }
+    fn lanes_down(self) -> Self {
+        Self(self.0.lanes_down())
+    }
+    fn lanes_up(self) -> Self {
+        Self(self.0.lanes_up())
+    }
 }
 
 impl Sums for CheckedSums {

@@ -96,6 +96,10 @@ pub(crate) trait Vector: Copy {
     fn xor(self, y: Self) -> Self;
     /// Returns the bitwise disjunction.
     fn or(self, y: Self) -> Self;
+    /// Moves each lane to the place of the one before, and lane 0 to the last place.
+    fn lanes_down(self) -> Self;
+    /// Moves each lane to the place of the next one, and the last lane to place 0.
+    fn lanes_up(self) -> Self;
 }
 
 /// Sums of products, one signed 32-bit integer for each lane of a vector.
@@ -219,6 +223,13 @@ mod tests {
             let mut rows: [S::Vector; HALF] =
                 core::array::from_fn(|i| simd.load(&self.0[2 * HALF * i..]));
             Vector::transpose(&mut rows);
+            let (mut down, mut up) = ([0; MOST_LANES], [0; MOST_LANES]);
+            simd.load(self.0).lanes_down().store(&mut down);
+            simd.load(self.0).lanes_up().store(&mut up);
+            for i in 0..S::LANES {
+                let next = (i + 1) % S::LANES;
+                assert_eq!((down[i], up[next]), (self.0[next], self.0[i]));
+            }
             let (mut low, mut high) = ([0; HALF], [0; HALF]);
             for (i, row) in rows.into_iter().enumerate() {
                 row.store_halves(&mut low, &mut high);

@@ -45,6 +45,7 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
         let mut v = pack::<R, S>(simd, |_| 0);
         let mut r = pack::<R, S>(simd, |i| i8::from(i == 0));
         let count = const { vectors::<R>(S::LANES) };
+        let shift = Shift::new(simd);
         let mut delta = 1;
         for _ in 0..2 * n - 1 {
             let step = Step::new(&mut delta, lowest(f[0]), lowest(g[0])).splat(simd);
@@ -52,7 +53,7 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
             for i in (1..count).rev() {
                 v[i] = v[i - 1];
             }
-            v[0] = last.map(|bits| lanes_up(simd, bits));
+            v[0] = [shift.up(last[0]), shift.up(last[1])];
             for (f, g) in f[..count].iter_mut().zip(&mut g[..count]) {
                 (*f, *g) = step.apply(*f, *g);
             }
@@ -63,7 +64,7 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
             for i in 1..count {
                 g[i - 1] = g[i];
             }
-            g[count - 1] = first.map(|bits| lanes_down(simd, bits));
+            g[count - 1] = [shift.down(first[0]), shift.down(first[1])];
         }
         let mut inverse = SmallPoly::zero();
         unpack::<R, S>(&v, lowest(f[0]), inverse.coefficients_mut());
@@ -141,24 +142,48 @@ fn lowest<V: Vector>([ones, minus_ones]: Signs<V>) -> i16 {
     (lanes[0][0] & 1) - (lanes[1][0] & 1)
 }
 
-/// Moves each lane to the place of the next one. The bits of the last lane move up by one, to lane
-/// 0.
-#[inline(always)]
-fn lanes_up<S: Simd>(simd: S, bits: S::Vector) -> S::Vector {
-    let mut lanes = [0; MOST_LANES + 1];
-    bits.store(&mut lanes[1..]);
-    lanes[0] = lanes[S::LANES] << 1;
-    simd.load(&lanes)
+/// What a shift by one coefficient does to the vector whose lanes move.
+struct Shift<V> {
+    /// All ones in lane 0.
+    first: V,
+    /// All ones in all lanes but the last.
+    others: V,
+    /// The 15 lowest bits of the last lane.
+    last: V,
+    /// `2^14` in all lanes.
+    quarter: V,
 }
 
-/// Moves each lane to the place of the one before. The bits of lane 0 move down by one, to the last
-/// lane.
-#[inline(always)]
-fn lanes_down<S: Simd>(simd: S, bits: S::Vector) -> S::Vector {
-    let mut lanes = [0; MOST_LANES + 1];
-    bits.store(&mut lanes);
-    lanes[S::LANES] = (lanes[0] as u16 >> 1) as i16;
-    simd.load(&lanes[1..])
+impl<V: Vector> Shift<V> {
+    #[inline(always)]
+    fn new<S: Simd<Vector = V>>(simd: S) -> Self {
+        let (mut first, mut others, mut last) =
+            ([0; MOST_LANES], [-1; MOST_LANES], [0; MOST_LANES]);
+        first[0] = -1;
+        others[S::LANES - 1] = 0;
+        last[S::LANES - 1] = i16::MAX;
+        Self {
+            first: simd.load(&first),
+            others: simd.load(&others),
+            last: simd.load(&last),
+            quarter: simd.splat(1 << 14),
+        }
+    }
+
+    /// Moves each lane to the place of the next one. The bits of the last lane move up by one.
+    #[inline(always)]
+    fn up(&self, bits: V) -> V {
+        let moved = bits.lanes_up();
+        moved.add(moved.and(self.first))
+    }
+
+    /// Moves each lane to the place of the one before. The bits of lane 0, which is even, move down
+    /// by one.
+    #[inline(always)]
+    fn down(&self, bits: V) -> V {
+        let moved = bits.lanes_down();
+        moved.and(self.others).or(moved.mul_round(self.quarter).and(self.last))
+    }
 }
 
 /// The constants of one division step.
@@ -197,7 +222,7 @@ impl<V: Vector> Step<V> {
     /// Returns `f` and `g - g(0) f(0) f`, after swapping both if the step swaps.
     #[inline(always)]
     fn apply(&self, f: Signs<V>, g: Signs<V>) -> (Signs<V>, Signs<V>) {
-        let difference = [0, 1].map(|i: usize| f[i].xor(g[i]).and(self.swap));
+        let difference = [f[0].xor(g[0]).and(self.swap), f[1].xor(g[1]).and(self.swap)];
         let f = [f[0].xor(difference[0]), f[1].xor(difference[1])];
         let g = [g[0].xor(difference[0]), g[1].xor(difference[1])];
         let ones = f[0].and(self.add).or(f[1].and(self.subtract));

@@ -184,7 +184,7 @@ fn check_encodings<R: NtruPrimeArithmetic>(poly: &Poly<R>) {
     let shifted = poly.coefficients().iter().map(|&c| (centred(i64::from(c), q) + q / 2) as u64);
     let thirds = shifted.clone().map(|c| (c + 1) / 3).collect();
     let (public, rounded) =
-        (encoded(shifted.collect(), q as u64), encoded(thirds, (q as u64 + 2) / 3));
+        (encoded(shifted.collect(), q as u64), encoded(thirds, (q as u64).div_ceil(3)));
     on_every_backend(|| {
         assert_eq!(mixed_radix::encode_shifted(poly).as_ref(), public);
         assert_eq!(mixed_radix::encode_rounded(poly).as_ref(), rounded);

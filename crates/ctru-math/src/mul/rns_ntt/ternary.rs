@@ -42,19 +42,24 @@ type Room<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 #[inline(always)]
 fn separate<R: RnsRing, S: Simd>(simd: S, minus: &[i16], plus: &[i16], product: &mut [i16]) {
     const { assert!(R::N <= MODULI[2].half() as usize) };
-    let p2 = MODULI[2].splat(simd);
-    let exact = |twice: S::Vector| p2.centre(p2.mul(twice, HALF_2.splat(simd)));
     let half = const { R::SHAPE.len() / 2 };
     for at in (0..minus.len()).step_by(S::LANES) {
         let (minus, plus) = (simd.load(&minus[at..]), simd.load(&plus[at..]));
         if at < half {
-            exact(minus.add(plus)).store(&mut product[at..]);
-            exact(minus.sub(plus)).store(&mut product[half + at..]);
+            halved(simd, minus.add(plus)).store(&mut product[at..]);
+            halved(simd, minus.sub(plus)).store(&mut product[half + at..]);
         } else {
             // Aliased coefficients: both arrays hold the same ones.
-            exact(minus.add(plus)).store(&mut product[half + at..]);
+            halved(simd, minus.add(plus)).store(&mut product[half + at..]);
         }
     }
+}
+
+/// Returns half the number of which each lane is a representative, centred.
+#[inline(always)]
+fn halved<S: Simd>(simd: S, twice: S::Vector) -> S::Vector {
+    let p2 = MODULI[2].splat(simd);
+    p2.centre(p2.mul(twice, HALF_2.splat(simd)))
 }
 
 /// Reduces the plain product modulo `x^n - x - 1` and 3. Overwrites `plain`.

@@ -142,6 +142,20 @@ impl Vector for I16x32 {
         fn or(x: I16x32, y: I16x32) -> I16x32 {
             I16x32(_mm512_or_si512(x.0, y.0))
         }
+        fn lanes_down(x: I16x32) -> I16x32 {
+            let above = core::array::from_fn::<i16, 32, _>(|i| (i as i16 + 1) % 32);
+            // SAFETY: both types are 64 bytes in which every bit pattern is valid.
+            #[allow(unsafe_code)]
+            let above = unsafe { transmute::<[i16; 32], __m512i>(above) };
+            I16x32(_mm512_permutexvar_epi16(above, x.0))
+        }
+        fn lanes_up(x: I16x32) -> I16x32 {
+            let below = core::array::from_fn::<i16, 32, _>(|i| (i as i16 + 31) % 32);
+            // SAFETY: both types are 64 bytes in which every bit pattern is valid.
+            #[allow(unsafe_code)]
+            let below = unsafe { transmute::<[i16; 32], __m512i>(below) };
+            I16x32(_mm512_permutexvar_epi16(below, x.0))
+        }
     }
 
     #[inline(always)]

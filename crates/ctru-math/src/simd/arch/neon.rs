@@ -103,6 +103,12 @@ impl Vector for I16x8 {
         fn or(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(vorrq_s16(x.0, y.0))
         }
+        fn lanes_down(x: I16x8) -> I16x8 {
+            I16x8(vextq_s16::<1>(x.0, x.0))
+        }
+        fn lanes_up(x: I16x8) -> I16x8 {
+            I16x8(vextq_s16::<7>(x.0, x.0))
+        }
     }
 
     #[inline(always)]

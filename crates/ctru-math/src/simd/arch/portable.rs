@@ -136,6 +136,16 @@ impl Vector for I16x8 {
     fn or(self, y: Self) -> Self {
         self.zip(y, |x, y| x | y)
     }
+    #[inline(always)]
+    fn lanes_down(mut self) -> Self {
+        self.0.rotate_left(1);
+        self
+    }
+    #[inline(always)]
+    fn lanes_up(mut self) -> Self {
+        self.0.rotate_right(1);
+        self
+    }
 }
 
 impl Sums for I32x8 {

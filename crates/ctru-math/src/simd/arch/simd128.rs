@@ -152,6 +152,14 @@ impl Vector for I16x8 {
     fn or(self, y: Self) -> Self {
         Self(v128_or(self.0, y.0))
     }
+    #[inline(always)]
+    fn lanes_down(self) -> Self {
+        Self(i16x8_shuffle::<1, 2, 3, 4, 5, 6, 7, 0>(self.0, self.0))
+    }
+    #[inline(always)]
+    fn lanes_up(self) -> Self {
+        Self(i16x8_shuffle::<7, 0, 1, 2, 3, 4, 5, 6>(self.0, self.0))
+    }
 }
 
 /// Steps of the transposition.

@@ -130,6 +130,12 @@ impl Vector for I16x8 {
         fn or(x: I16x8, y: I16x8) -> I16x8 {
             I16x8(_mm_or_si128(x.0, y.0))
         }
+        fn lanes_down(x: I16x8) -> I16x8 {
+            I16x8(_mm_or_si128(_mm_srli_si128::<2>(x.0), _mm_slli_si128::<14>(x.0)))
+        }
+        fn lanes_up(x: I16x8) -> I16x8 {
+            I16x8(_mm_or_si128(_mm_slli_si128::<2>(x.0), _mm_srli_si128::<14>(x.0)))
+        }
     }
 
     #[inline(always)]
