@@ -5,6 +5,8 @@
 //!
 //! Source: NTRU Prime, round-3 specification (2020), sections 3.6 and 4.1, and its reference code.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod sort;
 
 use crate::compiled::compiled;
@@ -12,7 +14,7 @@ use crate::poly::SmallPoly;
 use crate::ring::NtruPrimeRing;
 use crate::simd::{Simd, WithSimd, dispatch};
 use crate::wipe::Scratch;
-use sort::{LANES, MOST_ROWS, Row, sort};
+use sort::{LANES, MOST_ROWS, Plain, Row, sort};
 
 compiled! {
     NtruPrimeRing:
@@ -46,6 +48,16 @@ impl<R: NtruPrimeRing> WithSimd for Small<'_, R> {
     }
 }
 
+#[inline(always)]
+fn sort_rows<S: Simd>(simd: S, rows: &mut [Row]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = simd.avx512() {
+        return sort(&token, rows);
+    }
+    let _ = simd;
+    sort(&Plain::new(), rows);
+}
+
 struct Short<'a, R: NtruPrimeRing>(&'a R::Coeffs<u32>);
 
 impl<R: NtruPrimeRing> WithSimd for Short<'_, R> {
@@ -67,7 +79,7 @@ impl<R: NtruPrimeRing> WithSimd for Short<'_, R> {
             *key = word & !3 | 1;
         }
         padded[R::N..].fill(u32::MAX);
-        sort(simd, room);
+        sort_rows(simd, room);
         let mut poly = SmallPoly::zero();
         for (c, &key) in poly.coefficients_mut().iter_mut().zip(room.as_flattened()) {
             *c = (key & 3) as i8 - 1;

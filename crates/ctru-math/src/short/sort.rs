@@ -8,8 +8,6 @@
 //!
 //! Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968.
 
-use crate::simd::Simd;
-
 /// Words in a row.
 pub(super) const LANES: usize = 16;
 /// Most rows: those of 1277 words.
@@ -18,22 +16,33 @@ pub(super) const MOST_ROWS: usize = 80;
 /// A vector of words.
 pub(super) type Row = [u32; LANES];
 
+/// The steps of the network.
+pub(super) trait Compare {
+    /// Moves the smaller word of each lane to `low`, and the larger one to `high`.
+    fn order(&self, low: &mut Row, high: &mut Row);
+    /// Does the same for `low` and the reversed `high`.
+    fn order_reversed(&self, low: &mut Row, high: &mut Row);
+    /// Sorts the words of a row.
+    fn sort_row(&self, row: &mut Row);
+    /// Sorts the words of a row whose lower and higher half a merge has compared with other rows.
+    fn merge_row(&self, row: &mut Row);
+}
+
 /// Sorts the words of all rows.
 #[inline(always)]
-pub(super) fn sort<S: Simd>(_simd: S, rows: &mut [Row]) {
-    // The masks come from memory, because the compiler vectorises operations that are the same for
-    // all lanes.
-    let masks = core::hint::black_box(MASKS);
+pub(super) fn sort(compare: &impl Compare, rows: &mut [Row]) {
     for row in rows.iter_mut() {
-        *row = sort_row(*row, &masks);
+        compare.sort_row(row);
     }
     let mut run = 1;
     while run < rows.len() {
         for first in (0..rows.len()).step_by(2 * run) {
             for i in 0..run {
                 let (low, high) = (first + i, first + 2 * run - 1 - i);
-                if high < rows.len() {
-                    (rows[low], rows[high]) = order_reversed(rows[low], rows[high]);
+                if let Some((rows, high)) = rows.split_at_mut_checked(high)
+                    && let Some(high) = high.first_mut()
+                {
+                    compare.order_reversed(&mut rows[low], high);
                 }
             }
         }
@@ -41,15 +50,17 @@ pub(super) fn sort<S: Simd>(_simd: S, rows: &mut [Row]) {
         while distance > 0 {
             for first in (0..rows.len()).step_by(2 * distance) {
                 for low in first..first + distance {
-                    if low + distance < rows.len() {
-                        (rows[low], rows[low + distance]) = order(rows[low], rows[low + distance]);
+                    if let Some((rows, high)) = rows.split_at_mut_checked(low + distance)
+                        && let Some(high) = high.first_mut()
+                    {
+                        compare.order(&mut rows[low], high);
                     }
                 }
             }
             distance /= 2;
         }
         for row in rows.iter_mut() {
-            *row = merge_row(*row, &masks);
+            compare.merge_row(row);
         }
         run *= 2;
     }
@@ -67,24 +78,49 @@ const MASKS: [Row; 4] = {
     masks
 };
 
-/// Returns the smaller and the larger word of each lane.
-#[inline(always)]
-fn order(a: Row, b: Row) -> (Row, Row) {
-    let (mut low, mut high) = ([0; LANES], [0; LANES]);
-    for i in 0..LANES {
-        low[i] = a[i].min(b[i]);
-        high[i] = a[i].max(b[i]);
+/// The steps in plain Rust, which the compiler vectorises.
+pub(super) struct Plain([Row; 4]);
+
+impl Plain {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        // The masks come from memory, because the compiler vectorises operations that are the same
+        // for all lanes.
+        Self(core::hint::black_box(MASKS))
     }
-    (low, high)
 }
 
-/// Does the same for `a` and the reversed `b`, and reverses the larger words.
-#[inline(always)]
-fn order_reversed(a: Row, mut b: Row) -> (Row, Row) {
-    b.reverse();
-    let (low, mut high) = order(a, b);
-    high.reverse();
-    (low, high)
+impl Compare for Plain {
+    #[inline(always)]
+    fn order(&self, low: &mut Row, high: &mut Row) {
+        let (a, b) = (*low, *high);
+        for i in 0..LANES {
+            low[i] = a[i].min(b[i]);
+            high[i] = a[i].max(b[i]);
+        }
+    }
+
+    #[inline(always)]
+    fn order_reversed(&self, low: &mut Row, high: &mut Row) {
+        high.reverse();
+        self.order(low, high);
+        high.reverse();
+    }
+
+    #[inline(always)]
+    fn sort_row(&self, row: &mut Row) {
+        let [one, two, four, eight] = &self.0;
+        let x = step::<1>(*row, one);
+        let x = step::<1>(step::<3>(x, two), one);
+        let x = step::<1>(step::<2>(step::<7>(x, four), two), one);
+        *row = step::<1>(step::<2>(step::<4>(step::<15>(x, eight), four), two), one);
+    }
+
+    #[inline(always)]
+    fn merge_row(&self, row: &mut Row) {
+        let [one, two, four, eight] = &self.0;
+        *row = step::<1>(step::<2>(step::<4>(step::<8>(*row, eight), four), two), one);
+    }
 }
 
 /// Compares each lane with the one whose number differs in the bits `PARTNER`, and moves the larger
@@ -101,19 +137,4 @@ fn step<const PARTNER: usize>(x: Row, mask: &Row) -> Row {
         result[i] = own[i].min(other[i]) ^ mask[i];
     }
     result
-}
-
-/// Sorts the words of a row.
-#[inline(always)]
-fn sort_row(x: Row, [one, two, four, eight]: &[Row; 4]) -> Row {
-    let x = step::<1>(x, one);
-    let x = step::<1>(step::<3>(x, two), one);
-    let x = step::<1>(step::<2>(step::<7>(x, four), two), one);
-    step::<1>(step::<2>(step::<4>(step::<15>(x, eight), four), two), one)
-}
-
-/// Sorts the words of a row whose lower and higher half a merge has compared with other rows.
-#[inline(always)]
-fn merge_row(x: Row, [one, two, four, eight]: &[Row; 4]) -> Row {
-    step::<1>(step::<2>(step::<4>(step::<8>(x, eight), four), two), one)
 }
