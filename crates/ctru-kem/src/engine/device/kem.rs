@@ -343,7 +343,6 @@ impl<Q: Queue> OnDevice<Q> {
             &[given, &key.ids, messages, shared_secrets, coins],
             batch,
         );
-        // Encryption.
         let same_key = (&table::SAME_PUBLIC_KEY_ENCRYPT, self.set.matrix_encryption);
         let kernels = self.fused(batch, &table::FUSED_ENCRYPT, same_key);
         launches.add(kernels, &[&key.h, coins, messages, ciphertexts], batch);
