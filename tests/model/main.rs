@@ -150,9 +150,9 @@ fn share_slots(gives_back: bool) {
     for thread in threads {
         thread.join().expect("the thread's assertions hold");
     }
-    let (first, second) = (slots.try_take_last(), slots.try_take_last());
+    let (first, second) = (slots.try_take(), slots.try_take());
     let uses = first.as_deref().expect("is free") + second.as_deref().expect("is free");
-    assert!(uses == 3 && slots.try_take_last().is_none());
+    assert!(uses == 3 && slots.try_take().is_none());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn all_slots_are_wiped() {
         for thread in threads {
             thread.join().expect("the thread's assertions hold");
         }
-        let (first, second) = (slots.try_take_last(), slots.try_take_last());
+        let (first, second) = (slots.try_take(), slots.try_take());
         let left = first.as_deref().expect("is free") + second.as_deref().expect("is free");
         assert!(wiped == 2 && left == 4);
     });
@@ -275,7 +275,7 @@ fn run_batches(fate: Fate, together: usize) {
         canceller.join().expect("the thread's assertions hold");
     }
     // Every slot is free again.
-    let (first, second) = (slots[0].try_take_last(), slots[0].try_take_last());
+    let (first, second) = (slots[0].try_take(), slots[0].try_take());
     assert!(first.is_some() && second.is_some());
 }
 

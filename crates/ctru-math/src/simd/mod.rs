@@ -226,9 +226,9 @@ mod tests {
             let (mut down, mut up) = ([0; MOST_LANES], [0; MOST_LANES]);
             simd.load(self.0).lanes_down().store(&mut down);
             simd.load(self.0).lanes_up().store(&mut up);
-            for i in 0..S::LANES {
+            for (i, &value) in down.iter().enumerate().take(S::LANES) {
                 let next = (i + 1) % S::LANES;
-                assert_eq!((down[i], up[next]), (self.0[next], self.0[i]));
+                assert_eq!((value, up[next]), (self.0[next], self.0[i]));
             }
             let (mut low, mut high) = ([0; HALF], [0; HALF]);
             for (i, row) in rows.into_iter().enumerate() {
