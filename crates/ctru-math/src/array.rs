@@ -1,5 +1,5 @@
-//! Fixed-size arrays behind one trait. A [`NtruPrimeRing`](crate::NtruPrimeRing) names its arrays as associated
-//! types, because generic code cannot write `[T; R::N]`.
+//! Fixed-size arrays behind one trait. A [`NtruPrimeRing`](crate::NtruPrimeRing) names its arrays
+//! as associated types, because generic code cannot write `[T; R::N]`.
 
 use core::array;
 

@@ -30,7 +30,8 @@ macro_rules! for_each_ntru_prime_ring {
 }
 pub(crate) use for_each_ntru_prime_ring;
 
-/// Calls the macro `$callback` for each ring of CTRU-Prime, as [`for_each_ntru_prime_ring`] does for all.
+/// Calls the macro `$callback` for each ring of CTRU-Prime, as [`for_each_ntru_prime_ring`] does
+/// for all.
 /// `for_each_ring!([$callback])` is the array of the values of these calls.
 #[doc(hidden)]
 #[macro_export]

@@ -290,8 +290,8 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     }
 }
 
-/// Returns whether `bytes` are the concatenated parts, in constant time. The compiler compares whole
-/// vectors, while `subtle` compares single bytes.
+/// Returns whether `bytes` are the concatenated parts, in constant time. The compiler compares
+/// whole vectors, while `subtle` compares single bytes.
 fn equal(bytes: &[u8], parts: [&[u8]; 2]) -> Choice {
     let (first, second) = bytes.split_at(parts[0].len());
     let mut difference = 0;

@@ -3,7 +3,7 @@
 //! | module | contents | bytes for n = 761 |
 //! |---|---|---|
 //! | [`bits`] | public keys at 13 bits per coefficient, ciphertexts at `Q2_BITS` | 1237, 952 |
-//! | [`mixed_radix`] | public keys, close to `n log2(q)` bits; ciphertexts of NTRU Prime | 1158, 1007 |
+//! | [`mixed_radix`] | public keys, near `n log2(q)` bits; ciphertexts of NTRU Prime | 1158, 1007 |
 //! | [`secret_poly`] | the secret `f` at 4 bits per coefficient | 381 |
 //! | [`ternary`] | small polynomials of NTRU Prime at 2 bits per coefficient | 191 |
 //!

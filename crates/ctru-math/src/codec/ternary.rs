@@ -36,7 +36,9 @@ compiled! {
     /// # Errors
     /// Returns [`InvalidTernary`] if a pair of bits is 3, or a bit after the last coefficient is
     /// not 0. The time depends only on whether the function returns an error.
-    pub fn unpack(bytes: &<R as NtruPrimeRing>::TernaryBytes) -> Result<SmallPoly<R>, InvalidTernary> {
+    pub fn unpack(
+        bytes: &<R as NtruPrimeRing>::TernaryBytes,
+    ) -> Result<SmallPoly<R>, InvalidTernary> {
         dispatch(Unpack(bytes))
     }
 }

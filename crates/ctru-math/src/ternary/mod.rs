@@ -62,7 +62,8 @@ fn weight(coefficients: &[i8]) -> u32 {
     coefficients.iter().map(|&c| (c & 1) as u32).sum()
 }
 
-/// Returns `factor * a` in `R_q`, for coefficients of `a` in `-1..=1` and a public factor in `0..q`.
+/// Returns `factor * a` in `R_q`, for coefficients of `a` in `-1..=1` and a public factor in
+/// `0..q`.
 #[must_use]
 pub fn scaled<R: NtruPrimeRing>(a: &SmallPoly<R>, factor: u16) -> Poly<R> {
     // The last term is `q` for a negative coefficient.
