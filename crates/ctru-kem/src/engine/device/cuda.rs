@@ -6,12 +6,14 @@
 //! };
 //! use ctru_kem::{Ciphertext, CtruPrime761, DecapsulationKey, SharedSecret};
 //!
+//! type P = CtruPrime761;
+//!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! const COUNT: usize = 1 << 20;
 //! let engine = DeviceEngine::new(cuda::open(0)?, DeviceOptions::default())?;
 //! // The engine takes any slices. It transfers keys and ciphertexts in pinned memory without
 //! // another copy.
-//! let mut keys = engine.pin(vec![DecapsulationKey::placeholder(); COUNT])?;
+//! let mut keys = engine.pin(vec![DecapsulationKey::<P>::placeholder(); COUNT])?;
 //! let mut ciphertexts = engine.pin(vec![Ciphertext::default(); COUNT])?;
 //! let mut secrets = vec![SharedSecret::default(); COUNT];
 //! let mut answers = vec![SharedSecret::default(); COUNT];
