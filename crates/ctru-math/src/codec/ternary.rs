@@ -39,7 +39,8 @@ compiled! {
     pub fn unpack(
         bytes: &<R as NtruPrimeRing>::TernaryBytes,
     ) -> Result<SmallPoly<R>, InvalidTernary> {
-        dispatch(Unpack(bytes))
+        let (poly, faults) = dispatch(Unpack(bytes));
+        if faults == 0 { Ok(poly) } else { Err(InvalidTernary) }
     }
 }
 
@@ -68,7 +69,8 @@ const SPREAD: u32 = 1 << 24 | 1 << 18 | 1 << 12 | 1 << 6;
 struct Unpack<'a, R: NtruPrimeRing>(&'a R::TernaryBytes);
 
 impl<R: NtruPrimeRing> WithSimd for Unpack<'_, R> {
-    type Output = Result<SmallPoly<R>, InvalidTernary>;
+    /// The polynomial, and 0 if the bytes are valid.
+    type Output = (SmallPoly<R>, u8);
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> Self::Output {
@@ -80,15 +82,12 @@ impl<R: NtruPrimeRing> WithSimd for Unpack<'_, R> {
         for &byte in bytes {
             faults |= byte & byte >> 1 & 0b0101_0101;
         }
-        if faults != 0 {
-            return Err(InvalidTernary);
-        }
         for (quad, &byte) in quads.iter_mut().zip(bytes) {
             *quad = [0, 2, 4, 6].map(|shift| (byte >> shift & 3) as i8 - 1);
         }
         for (i, c) in rest.iter_mut().enumerate() {
             *c = (last >> (2 * i) & 3) as i8 - 1;
         }
-        Ok(poly)
+        (poly, faults)
     }
 }

@@ -87,12 +87,12 @@ fn pack<R: NtruPrimeRing, S: Simd>(
 ) -> [Signs<S::Vector>; MOST] {
     let count = const { vectors::<R>(S::LANES) };
     let mut words = Scratch::<[i16; 2], [[i16; 2]; MOST_WORDS]>::new();
-    for (bit, first) in (0..=R::N).step_by(count * S::LANES).enumerate() {
-        for (i, [ones, minus_ones]) in (first..=R::N).zip(words[..count * S::LANES].iter_mut()) {
-            let c = i16::from(coefficient(i));
-            *ones |= (c & !(c >> 1) & 1) << bit;
-            *minus_ones |= (c >> 1 & 1) << bit;
-        }
+    for i in 0..=R::N {
+        let (bit, [ones, minus_ones]) =
+            (i / (count * S::LANES), &mut words[i % (count * S::LANES)]);
+        let c = i16::from(coefficient(i));
+        *ones |= (c & !(c >> 1) & 1) << bit;
+        *minus_ones |= (c >> 1 & 1) << bit;
     }
     let mut signs = [[simd.splat(0); 2]; MOST];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
@@ -125,11 +125,10 @@ fn unpack<R: NtruPrimeRing, S: Simd>(
             }
         }
     }
-    for (bit, first) in (0..R::N).step_by(count * S::LANES).enumerate() {
-        for (i, [ones, minus_ones]) in (first..R::N).zip(words.iter().take(count * S::LANES)) {
-            let c = (ones >> bit & 1) - (minus_ones >> bit & 1);
-            coefficients[R::N - 1 - i] = (c * factor) as i8;
-        }
+    for (i, coefficient) in coefficients.iter_mut().rev().enumerate() {
+        let (bit, [ones, minus_ones]) = (i / (count * S::LANES), words[i % (count * S::LANES)]);
+        let c = (ones >> bit & 1) - (minus_ones >> bit & 1);
+        *coefficient = (c * factor) as i8;
     }
 }
 
