@@ -149,8 +149,8 @@ int ctru_engine_new(struct ctru_engine **engine, size_t threads);
 // it any more.
 void ctru_engine_free(struct ctru_engine *engine);
 
-// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is 653,
-// 761 or 1277.
+// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is the
+// degree of its ring.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -163,7 +163,7 @@ int ctru_engine_keypair(const struct ctru_engine *engine,
                         size_t sk_bytes);
 
 // Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
-// 653, 761 or 1277. With another set, the same coins give related key pairs.
+// the degree of its ring. With another set, the same coins give related key pairs.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -178,7 +178,7 @@ int ctru_engine_keypair_derand(const struct ctru_engine *engine,
                                size_t coins_bytes);
 
 // Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
-// ciphertexts. `pk` holds one key for all, or one for each. `set` is 653, 761 or 1277.
+// ciphertexts. `pk` holds one key for all, or one for each. `set` is the degree.
 //
 // After `CTRU_ERROR_PUBLIC_KEY`, `row` has the number of the first key that is none, from 0. It
 // may be null.
@@ -215,7 +215,7 @@ int ctru_engine_encaps_derand(const struct ctru_engine *engine,
                               size_t *row);
 
 // Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
-// all, or one for each. `set` is 653, 761 or 1277.
+// all, or one for each. `set` is the degree.
 //
 // After `CTRU_ERROR_SECRET_KEY`, `row` has the number of the first key that is none, from 0. It
 // may be null.
