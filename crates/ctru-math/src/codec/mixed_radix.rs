@@ -2,7 +2,7 @@
 //! Streamlined NTRU Prime, close to `n log2(q / 3)` bits.
 //!
 //! NTRU Prime adds `(q - 1)/2` to coefficients first; CTRU-Prime encodes them in `0..q` as they
-//! are. A [`Numbering`] says which number stands for a coefficient.
+//! are. A `Numbering` says which number stands for a coefficient.
 //!
 //! Source: NTRU Prime, round-3 specification (2020), "Encode" and "Decode" with limit 16384.
 
