@@ -8,6 +8,9 @@ const LOST: &[&str] = &[
     "17", "18",
 ];
 
+/// The instructions that no other follows.
+pub(super) const ENDS: &[&str] = &["b", "br", "ret", "udf", "brk"];
+
 /// Returns the number of a general register.
 fn register(operand: &str) -> Option<String> {
     let number = operand.strip_prefix(['w', 'x'])?;
@@ -28,8 +31,36 @@ fn place(operand: &str) -> Option<String> {
     register(operand)
 }
 
-/// Returns what an instruction does.
-pub(super) fn read((mnemonic, operands): (&str, Vec<&str>)) -> Option<Step> {
+/// Returns what an instruction does, step by step.
+pub(super) fn read(mnemonic: &str, operands: &[&str]) -> Vec<Step> {
+    let single = match mnemonic {
+        "stp" | "stnp" => "str",
+        "ldp" | "ldnp" => "ldr",
+        _ => return read_single(mnemonic, operands).into_iter().collect(),
+    };
+    // Two accesses, one after the other in memory.
+    let [first, second, memory, ..] = operands[..] else { return vec![] };
+    let bytes = match first.as_bytes().first() {
+        Some(b'w' | b's') => 4,
+        Some(b'q') => 16,
+        _ => 8,
+    };
+    let next = following(memory, bytes);
+    let both = [[first, memory], [second, &next]];
+    both.iter().filter_map(|operands| read_single(single, operands)).collect()
+}
+
+/// Returns the place on the stack that is some bytes above another. Other memory is one place.
+fn following(memory: &str, bytes: i32) -> String {
+    let offset = memory.trim_end_matches('!').strip_prefix("[sp").and_then(|inside| {
+        let offset = inside.strip_suffix(']')?;
+        offset.strip_prefix(", #").map_or(Some(0), |offset| offset.parse::<i32>().ok())
+    });
+    offset.map_or_else(|| memory.to_owned(), |offset| format!("[sp, #{}]", offset + bytes))
+}
+
+/// Returns what an instruction with at most one access does.
+fn read_single(mnemonic: &str, operands: &[&str]) -> Option<Step> {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| mnemonic.starts_with(prefix));
     let mut step = Step::default();
     if starts(&["nop"]) || mnemonic.is_empty() {
@@ -92,9 +123,8 @@ pub(super) fn read((mnemonic, operands): (&str, Vec<&str>)) -> Option<Step> {
         step.results = operands.iter().filter(in_memory).filter_map(|o| place(o)).collect();
         return Some(step);
     }
-    let results = if starts(&["ldp", "ldnp"]) { 2 } else { 1 };
-    step.results = operands.iter().take(results).filter_map(|o| register(o)).collect();
-    step.sources = operands.iter().skip(results).filter_map(|operand| place(operand)).collect();
+    step.results = register(first).into_iter().collect();
+    step.sources = others.iter().filter_map(|operand| place(operand)).collect();
     if starts(&["movk", "bfi", "bfxil", "bfm"]) {
         step.sources.extend(place(first));
     }

@@ -3,9 +3,9 @@
 //! Secrets of this project live in vectors. Valgrind follows them in programs for SSE2 and AVX2,
 //! but it knows neither AVX-512 nor, on the machines of this project, NEON. This job reads the
 //! machine code of both instead. It follows what instructions bring from lanes and masks into flags
-//! and general registers, from the beginning of a function to its end, through registers and named
-//! places on the stack, and reports branches and addresses that use it. It does not follow loops
-//! back, other memory, or calls. So it finds slips, and proves nothing.
+//! and general registers, on every path through a function, through registers and named places on
+//! the stack, and reports branches and addresses that use it. It does not follow other memory, or
+//! calls. So it finds slips, and proves nothing.
 
 mod arm;
 mod flow;
@@ -18,7 +18,7 @@ use std::process::Command;
 use ptx_check::tools;
 
 use crate::{Error, Result};
-use flow::{Flow, Step, Use};
+use flow::{Instruction, Step, Use};
 
 /// Looks for vector lanes that decide branches or addresses in the machine code of AVX-512 and NEON
 ///
@@ -89,29 +89,33 @@ pub fn run(options: &Options) -> Result<()> {
 /// branches and addresses in each of them use lanes.
 fn search(text: &str) -> (usize, BTreeMap<(&str, Use), usize>) {
     let is_arm = text.contains("file format elf64-littleaarch64");
-    let read = if is_arm { arm::read } else { x86::read };
-    let (mut functions, mut found) = (0, BTreeMap::new());
-    let (mut of_project, mut function, mut flow) = (false, None, Flow::default());
+    let mut of_project = false;
+    let mut functions: Vec<(&str, Vec<Instruction>)> = vec![];
+    let mut is_searched = false;
     for line in text.lines() {
         if let Some((member, _)) = line.split_once(":     file format ") {
             let names = ["ctru_no_std-", "ctru_math-", "ctru_kem-", "ctru_hybrid-"];
             of_project = names.iter().any(|name| member.starts_with(name));
-            function = None;
+            is_searched = false;
         } else if let Some(name) =
             line.split_once(" <").and_then(|(_, name)| name.strip_suffix(">:"))
         {
             // On x86-64, valgrind runs all other functions.
-            let is_searched = of_project && (is_arm || is_of_avx512(name));
-            function = is_searched.then_some(name);
-            functions += usize::from(is_searched);
-            flow = Flow::default();
-        } else if let (Some(name), Some(step)) = (function, instruction(line).and_then(read)) {
-            for kind in flow.follow(&step) {
-                *found.entry((name, kind)).or_default() += 1;
+            is_searched = of_project && (is_arm || is_of_avx512(name));
+            if is_searched {
+                functions.push((name, vec![]));
             }
+        } else if let (true, Some((_, code))) = (is_searched, functions.last_mut()) {
+            code.extend(instruction(line, is_arm));
         }
     }
-    (functions, found)
+    let mut found = BTreeMap::new();
+    for (name, code) in &functions {
+        for kind in flow::uses(code) {
+            *found.entry((*name, kind)).or_default() += 1;
+        }
+    }
+    (functions.len(), found)
 }
 
 /// Returns whether a function is compiled for AVX-512.
@@ -119,14 +123,15 @@ fn is_of_avx512(function: &str) -> bool {
     function.to_ascii_lowercase().contains("avx512") || function == CONTROL
 }
 
-/// Returns the mnemonic and the operands of a line.
-fn instruction(line: &str) -> Option<(&str, Vec<&str>)> {
-    let (_, code) = line.split_once(":\t")?;
-    // What the disassembler adds to the instruction.
-    let code = code.split([';', '#']).next()?;
-    let code = if line.contains(";") || !code.is_empty() { code } else { return None };
-    let (mnemonic, operands) = code.trim().split_once([' ', '\t']).unwrap_or((code.trim(), ""));
-    let (mut all, mut start, mut depth) = (Vec::new(), 0, 0);
+/// Returns the instruction in a line.
+fn instruction(line: &str, is_arm: bool) -> Option<Instruction> {
+    let (address, code) = line.split_once(":\t")?;
+    let address = u64::from_str_radix(address.trim(), 16).ok()?;
+    // What the disassembler adds to the instruction. For Arm, # marks a number.
+    let code = code.split(if is_arm { "//" } else { "#" }).next()?.trim();
+    let (mnemonic, operands) = code.split_once([' ', '\t']).unwrap_or((code, ""));
+    let mut all = Vec::new();
+    let (mut start, mut depth) = (0, 0);
     for (i, character) in operands.char_indices() {
         match character {
             '(' | '[' | '{' => depth += 1,
@@ -139,7 +144,19 @@ fn instruction(line: &str) -> Option<(&str, Vec<&str>)> {
         }
     }
     all.push(operands[start..].trim());
-    Some((mnemonic, all))
+    let steps = if is_arm {
+        arm::read(mnemonic, &all)
+    } else {
+        x86::read(mnemonic, &all).into_iter().collect()
+    };
+    let ends = if is_arm { arm::ENDS } else { x86::ENDS }.contains(&mnemonic);
+    // A jump names its target as `45c <function+0x45c>`. Calls return.
+    let is_call = steps.iter().any(|step| !step.lost.is_empty());
+    let target = all
+        .last()
+        .filter(|_| !is_call)
+        .and_then(|operand| u64::from_str_radix(operand.split_once(" <")?.0, 16).ok());
+    Some(Instruction { address, steps, ends, target })
 }
 
 #[cfg(test)]
@@ -155,7 +172,7 @@ mod tests {
     fn masks_and_lanes_of_avx512() {
         let program = |code: &str| {
             let lines: String =
-                code.lines().map(|line| format!(" 0:\t{}\n", line.trim())).collect();
+                code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
             format!("ctru_math-1.o:     file format elf64-x86-64\n0 <a::avx512::f>:\n{lines}")
         };
         let none = [
@@ -181,6 +198,11 @@ mod tests {
         for code in branches {
             assert_eq!(count(&program(code)), [(Use::Branch, 1)], "{code}");
         }
+        // What follows a jump in memory does not follow it in time; what a loop brings back counts.
+        let jump = "vmovd %xmm0,%eax\njmp 4 <f>\nmov (%rsi,%rax,4),%ecx\nret\nret";
+        assert_eq!(count(&program(jump)), []);
+        let back = "mov (%rsi,%rax,4),%ecx\nvmovd %xmm0,%eax\ndec %edx\njne 0 <f>\nret";
+        assert_eq!(count(&program(back)), [(Use::Address, 1)]);
         let address = "vmovq %xmm0,%rax\nlea 0x8(%rax),%rcx\nmovzbl (%rcx,%rdx,1),%eax";
         assert_eq!(count(&program(address)), [(Use::Address, 1)]);
     }
@@ -189,13 +211,16 @@ mod tests {
     fn lanes_of_neon() {
         let program = |code: &str| {
             let lines: String =
-                code.lines().map(|line| format!(" 0:\t{}\n", line.trim())).collect();
+                code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
             format!("ctru_math-1.o:     file format elf64-littleaarch64\n0 <f>:\n{lines}")
         };
         let none = [
             "umov\tw0, v1.h[2]\nadd\tw1, w0, w2\nstr\tw1, [x3]",
             "fmov\tw0, s1\nmov\tw0, #0x3\ncbz\tw0, 10 <f>",
             "umov\tw0, v1.h[2]\ncmp\tw0, #0x1\ncsel\tw1, w2, w3, eq",
+            // Of a pair on the stack, each half is a place of its own.
+            "fmov\tx0, d1\nstp\tx1, x0, [sp, #64]\nldr\tx2, [sp, #64]\nldr\tw3, [x2]",
+            "fmov\tx0, d1\nstp\tx0, x1, [sp]\nldp\tx2, x3, [sp]\nldr\tw4, [x3]",
         ];
         for code in none {
             assert_eq!(count(&program(code)), [], "{code}");
@@ -208,6 +233,13 @@ mod tests {
         for code in branches {
             assert_eq!(count(&program(code)), [(Use::Branch, 1)], "{code}");
         }
-        assert_eq!(count(&program("smov\tx0, v1.h[2]\nldrb\tw1, [x2, x0]")), [(Use::Address, 1)]);
+        let addresses = [
+            "smov\tx0, v1.h[2]\nldrb\tw1, [x2, x0]",
+            "fmov\tx0, d1\nstp\tx1, x0, [sp, #64]\nldr\tx2, [sp, #72]\nldr\tw3, [x2]",
+            "umov\tw0, v1.h[2]\nstp\tw1, w0, [sp]\nldp\tw2, w3, [sp]\nldr\tw4, [x3]",
+        ];
+        for code in addresses {
+            assert_eq!(count(&program(code)), [(Use::Address, 1)], "{code}");
+        }
     }
 }

@@ -5,6 +5,9 @@ use super::Step;
 /// The registers that a call may overwrite.
 const LOST: &[&str] = &["ax", "cx", "dx", "si", "di", "r8", "r9", "r10", "r11"];
 
+/// The instructions that no other follows.
+pub(super) const ENDS: &[&str] = &["jmp", "ret", "ud2"];
+
 /// Returns the general register with this name, by the name of its 16 bits.
 fn register(operand: &str) -> Option<String> {
     let name = operand.strip_prefix('%')?;
@@ -43,7 +46,7 @@ fn place(operand: &str) -> Option<String> {
 }
 
 /// Returns what an instruction does.
-pub(super) fn read((mnemonic, operands): (&str, Vec<&str>)) -> Option<Step> {
+pub(super) fn read(mnemonic: &str, operands: &[&str]) -> Option<Step> {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| mnemonic.starts_with(prefix));
     let mut step = Step::default();
     // Prefixes of instructions that do nothing stand before their names.
