@@ -1,10 +1,10 @@
 //! A macro that makes one test for each ring.
 
-/// Makes a module of tests, one for each ring, from each named generic function
-/// `fn check<R: Arithmetic>()`. Each test runs on every backend.
+/// Makes a module of tests, one for each ring of the list of `ctru_math`, from each named generic
+/// function `fn check<R>()`. Each test runs on every backend.
 #[macro_export]
 macro_rules! every_ring_on_every_backend {
-    ($($check:ident),* $(,)?) => {
+    ($list:ident: $($check:ident),* $(,)?) => {
         $(
             #[allow(non_snake_case)]
             mod $check {
@@ -16,7 +16,7 @@ macro_rules! every_ring_on_every_backend {
                         }
                     };
                 }
-                ctru_math::for_each_ring!(of_ring);
+                ctru_math::$list!(of_ring);
             }
         )*
     };

@@ -112,7 +112,7 @@ pub fn generate<R: NtruPrimeArithmetic>(
     let inverse = invert(&ternary::scaled(&f, 3)).expect("f is not zero, and R_q is a field");
     *public = mixed_radix::encode_shifted(&Multiplier::new().mul_small(&inverse, &g));
 
-    let parts = Parts::<R>::OFFSETS;
+    let parts = parts::<R>();
     let mut bytes = Secret::zeroed();
     packed::pack(&f, &mut *bytes);
     private[..parts.g_inverse].copy_from_slice(bytes.as_ref());
@@ -129,26 +129,17 @@ pub fn generate<R: NtruPrimeArithmetic>(
 const STACK: usize = 24 << 10;
 
 /// Where the parts of a private key begin. `f` is the first.
-struct Parts<R> {
+struct Parts {
     g_inverse: usize,
     public: usize,
     rho: usize,
     hash: usize,
-    ring: core::marker::PhantomData<R>,
 }
 
-impl<R: NtruPrimeRing> Parts<R> {
-    const OFFSETS: Self = {
-        let (g_inverse, public) = (R::TERNARY_BYTES, 2 * R::TERNARY_BYTES);
-        let rho = public + R::MIXED_RADIX.bytes();
-        Self {
-            g_inverse,
-            public,
-            rho,
-            hash: rho + R::TERNARY_BYTES,
-            ring: core::marker::PhantomData,
-        }
-    };
+const fn parts<R: NtruPrimeRing>() -> Parts {
+    let (g_inverse, public) = (R::TERNARY_BYTES, 2 * R::TERNARY_BYTES);
+    let rho = public + R::MIXED_RADIX.bytes();
+    Parts { g_inverse, public, rho, hash: rho + R::TERNARY_BYTES }
 }
 
 impl<R: NtruPrimeArithmetic> PublicKey<R> {
@@ -207,7 +198,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     pub fn read(bytes: &[u8]) -> Result<Self, InvalidPrivateKey> {
         let key = Self::decode(bytes)?;
         let mut digest = [0; HASH_BYTES];
-        let parts = Parts::<R>::OFFSETS;
+        let parts = parts::<R>();
         hash(Input::PublicKey, &[&bytes[parts.public..parts.rho]], &mut digest);
         if !bool::from(ternary::is_short(&key.f)) {
             Err(InvalidPrivateKey::Polynomial)
@@ -230,7 +221,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     /// Decodes a key without looking at the weight of `f` and the hash of the public key.
     fn decode(bytes: &[u8]) -> Result<Self, InvalidPrivateKey> {
         assert_eq!(bytes.len(), private_key_bytes::<R>());
-        let parts = Parts::<R>::OFFSETS;
+        let parts = parts::<R>();
         let polynomial = |bytes: &[u8]| {
             let mut packed = Secret::<R::TernaryBytes>::zeroed();
             packed.copy_from(bytes);

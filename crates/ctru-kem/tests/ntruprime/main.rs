@@ -12,28 +12,6 @@ use ctru_kem::ntruprime::{
 };
 use ctru_math::array::Array;
 
-/// Makes a module of six tests from each generic function `fn check<R: Named>()` in the list: one
-/// test for each ring.
-macro_rules! every_set {
-    ($($check:ident),* $(,)?) => {
-        $(
-            #[allow(non_snake_case)]
-            mod $check {
-                macro_rules! of_ring {
-                    ($ring:ident $n:literal $numbers:tt) => {
-                        #[test]
-                        fn $ring() {
-                            super::$check::<ctru_math::$ring>();
-                        }
-                    };
-                }
-                ctru_math::for_each_ntru_prime_ring!(of_ring);
-            }
-        )*
-    };
-}
-use every_set;
-
 /// A key pair and an encapsulation.
 struct Run<R: Named> {
     public: R::MixedRadixBytes,

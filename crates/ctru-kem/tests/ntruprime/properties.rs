@@ -2,10 +2,11 @@
 
 use ctru_kem::ntruprime::{InvalidPrivateKey, Named, PrivateKey, Use, from_seed};
 use ctru_math::array::Array;
+use ctru_tests::every_ring_on_every_backend;
 
-use crate::{Run, every_set};
+use crate::Run;
 
-every_set!(altered_keys, altered_ciphertexts);
+every_ring_on_every_backend!(for_each_ntru_prime_ring: altered_keys, altered_ciphertexts);
 
 fn sample<R: Named>() -> Run<R> {
     Run::new(

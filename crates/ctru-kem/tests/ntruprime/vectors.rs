@@ -1,14 +1,14 @@
 //! All records of the submission, and vectors of a plain implementation in Python.
 
 use ctru_kem::ntruprime::{Named, PrivateKey, Use, from_seed};
-use ctru_tests::backends::on_every_backend;
+use ctru_tests::every_ring_on_every_backend;
 use ctru_tests::vectors::{NtruPrime, NtruPrimeOfficial};
 use sha2::{Digest, Sha256};
 
+use crate::Run;
 use crate::drbg::Drbg;
-use crate::{Run, every_set};
 
-every_set!(official_records, vectors);
+every_ring_on_every_backend!(for_each_ntru_prime_ring: official_records, vectors);
 
 fn sha256<R: Named>(run: &Run<R>) -> [u8; 32] {
     Sha256::new()
@@ -65,18 +65,16 @@ fn first_record_with_one_request_for_each_polynomial() {
 
 fn vectors<R: Named>() {
     for record in NtruPrime::load(R::NAME) {
-        on_every_backend(|| {
-            let run = Run::<R>::new(
-                &mut from_seed::<R>(Use::KeyPair, &record.keygen_seed),
-                &mut from_seed::<R>(Use::Encapsulation, &record.encaps_seed),
-            );
-            assert_eq!(run.public.as_ref(), record.pk);
-            assert_eq!(run.private, record.sk);
-            assert_eq!(run.ciphertext, record.ct);
-            assert_eq!(run.secret, record.ss);
-            assert_eq!(run.decapsulated(&record.ct), record.ss);
-            assert_eq!(run.decapsulated(&record.bad_ct), record.bad_ss);
-            assert!(PrivateKey::<R>::read(&record.sk).unwrap().is_consistent());
-        });
+        let run = Run::<R>::new(
+            &mut from_seed::<R>(Use::KeyPair, &record.keygen_seed),
+            &mut from_seed::<R>(Use::Encapsulation, &record.encaps_seed),
+        );
+        assert_eq!(run.public.as_ref(), record.pk);
+        assert_eq!(run.private, record.sk);
+        assert_eq!(run.ciphertext, record.ct);
+        assert_eq!(run.secret, record.ss);
+        assert_eq!(run.decapsulated(&record.ct), record.ss);
+        assert_eq!(run.decapsulated(&record.bad_ct), record.bad_ss);
+        assert!(PrivateKey::<R>::read(&record.sk).unwrap().is_consistent());
     }
 }

@@ -463,7 +463,7 @@ fn errors_say_what_was_wrong() {
     }
 }
 
-every_ring_on_every_backend! {
+every_ring_on_every_backend! { for_each_ring:
     vectors,
     packing,
     unpacking_refuses,

@@ -80,7 +80,7 @@ fn with_message<R: Arithmetic>() {
     });
 }
 
-every_ring_on_every_backend! {
+every_ring_on_every_backend! { for_each_ring:
     every_coefficient_on_every_backend,
     vectors,
     with_message,

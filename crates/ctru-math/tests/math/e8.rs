@@ -189,7 +189,7 @@ fn polynomials<R: Arithmetic>() {
     });
 }
 
-every_ring_on_every_backend! {
+every_ring_on_every_backend! { for_each_ring:
     vectors,
     polynomials,
 }

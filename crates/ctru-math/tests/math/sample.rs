@@ -70,7 +70,7 @@ proptest! {
     }
 }
 
-every_ring_on_every_backend! {
+every_ring_on_every_backend! { for_each_ring:
     vectors,
     sampling,
 }
