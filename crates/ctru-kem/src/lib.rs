@@ -44,6 +44,7 @@ pub mod pem;
 mod pke;
 #[cfg(feature = "std")]
 mod rows;
+mod source;
 #[cfg(feature = "std")]
 mod threads;
 mod wipe;

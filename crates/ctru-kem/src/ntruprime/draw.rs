@@ -1,7 +1,7 @@
 //! Polynomials from random bytes.
 //!
-//! A source of random bytes is a function that fills a slice. Each polynomial takes `n` words of 32
-//! bits, little-endian, in one call.
+//! Each polynomial takes `n` words of 32 bits, little-endian, with one call of the
+//! [source](Source).
 
 use ctru_math::array::Array;
 use ctru_math::short::{short, small};
@@ -11,18 +11,19 @@ use shake::digest::{ExtendableOutput, Update, XofReader};
 use zeroize::Zeroize;
 
 use crate::hash::SEED_BYTES;
+use crate::source::{NoRandomness, Source};
 
 /// The random words of one polynomial, wiped when dropped.
 struct Words<R: NtruPrimeRing>(R::Coeffs<u32>);
 
 impl<R: NtruPrimeRing> Words<R> {
     /// Takes the words from a source.
-    fn draw(fill: &mut impl FnMut(&mut [u8])) -> Self {
+    fn draw(source: Source<'_>) -> Result<Self, NoRandomness> {
         let mut bytes = R::Coeffs::<[u8; 4]>::zeroed();
-        fill(bytes.as_mut().as_flattened_mut());
+        let filled = source(bytes.as_mut().as_flattened_mut());
         let words = Self(R::Coeffs::from_fn(|i| u32::from_le_bytes(bytes.as_ref()[i])));
         bytes.as_mut().as_flattened_mut().zeroize();
-        words
+        filled.map(|()| words)
     }
 }
 
@@ -33,13 +34,17 @@ impl<R: NtruPrimeRing> Drop for Words<R> {
 }
 
 /// Draws a small polynomial.
-pub(super) fn draw_small<R: NtruPrimeArithmetic>(fill: &mut impl FnMut(&mut [u8])) -> SmallPoly<R> {
-    small::<R>(&Words::<R>::draw(fill).0)
+pub(super) fn draw_small<R: NtruPrimeArithmetic>(
+    source: Source<'_>,
+) -> Result<SmallPoly<R>, NoRandomness> {
+    Ok(small::<R>(&Words::<R>::draw(source)?.0))
 }
 
 /// Draws a short polynomial.
-pub(super) fn draw_short<R: NtruPrimeArithmetic>(fill: &mut impl FnMut(&mut [u8])) -> SmallPoly<R> {
-    short::<R>(&Words::<R>::draw(fill).0)
+pub(super) fn draw_short<R: NtruPrimeArithmetic>(
+    source: Source<'_>,
+) -> Result<SmallPoly<R>, NoRandomness> {
+    Ok(short::<R>(&Words::<R>::draw(source)?.0))
 }
 
 /// A ring whose parameter set of Streamlined NTRU Prime has a name.
@@ -68,7 +73,10 @@ pub enum Use {
 
 /// Returns the source of random bytes that a seed determines: SHAKE256 of the name of the set, the
 /// use and the seed.
-pub fn from_seed<R: Named>(usage: Use, seed: &[u8; SEED_BYTES]) -> impl FnMut(&mut [u8]) + use<R> {
+pub fn from_seed<R: Named>(
+    usage: Use,
+    seed: &[u8; SEED_BYTES],
+) -> impl FnMut(&mut [u8]) -> Result<(), NoRandomness> + use<R> {
     let mut hash = Shake256::default();
     hash.update(R::NAME.as_bytes());
     hash.update(match usage {
@@ -77,5 +85,8 @@ pub fn from_seed<R: Named>(usage: Use, seed: &[u8; SEED_BYTES]) -> impl FnMut(&m
     });
     hash.update(seed);
     let mut reader = hash.finalize_xof();
-    move |bytes| reader.read(bytes)
+    move |bytes| {
+        reader.read(bytes);
+        Ok(())
+    }
 }

@@ -17,6 +17,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use super::draw::{draw_short, draw_small};
 use super::hash::{HASH_BYTES, Input, hash, shared_secret};
 use crate::hash::SHARED_SECRET_BYTES;
+use crate::source::{NoRandomness, Source};
 use crate::wipe::{Secret, wipe_stack};
 
 /// A hash.
@@ -89,25 +90,27 @@ impl<R: NtruPrimeArithmetic> fmt::Debug for PrivateKey<R> {
 
 /// Generates a key pair. The caller wipes the private key.
 ///
-/// `fill` fills a slice with random bytes: the words of `g`, again until `g` has an inverse modulo
-/// 3; the words of `f`; and `rho`. How often `g` is drawn is no secret: it tells nothing about the
-/// `g` of the key.
+/// `source` gives the words of `g`, again until `g` has an inverse modulo 3; the words of `f`; and
+/// `rho`. How often `g` is drawn is no secret: it tells nothing about the `g` of the key.
+///
+/// # Errors
+/// That of the source. Then the outputs are not a key pair.
 ///
 /// # Panics
 /// If `private` does not have [`private_key_bytes`].
 pub fn generate<R: NtruPrimeArithmetic>(
-    fill: &mut impl FnMut(&mut [u8]),
+    source: Source<'_>,
     public: &mut R::MixedRadixBytes,
     private: &mut [u8],
-) {
+) -> Result<(), NoRandomness> {
     assert_eq!(private.len(), private_key_bytes::<R>());
     let (g, g_inverse) = loop {
-        let g = draw_small::<R>(fill);
+        let g = draw_small::<R>(source)?;
         if let Some(inverse) = ternary::invert(&g).into_option() {
             break (g, inverse);
         }
     };
-    let f = draw_short::<R>(fill);
+    let f = draw_short::<R>(source)?;
     wipe_stack::<STACK>();
     let inverse = invert(&ternary::scaled(&f, 3)).expect("f is not zero, and R_q is a field");
     *public = mixed_radix::encode_shifted(&Multiplier::new().mul_small(&inverse, &g));
@@ -119,10 +122,11 @@ pub fn generate<R: NtruPrimeArithmetic>(
     packed::pack(&g_inverse, &mut *bytes);
     private[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
     private[parts.public..parts.rho].copy_from_slice(public.as_ref());
-    fill(&mut private[parts.rho..parts.hash]);
+    source(&mut private[parts.rho..parts.hash])?;
     let mut digest = [0; HASH_BYTES];
     hash(Input::PublicKey, &[public.as_ref()], &mut digest);
     private[parts.hash..].copy_from_slice(&digest);
+    Ok(())
 }
 
 /// Bytes of the stack that hold secrets of a key generation: words, bits and lanes.
@@ -151,23 +155,26 @@ impl<R: NtruPrimeArithmetic> PublicKey<R> {
         Self { h: mixed_radix::decode_shifted(bytes), hash: digest }
     }
 
-    /// Encapsulates with the random bytes of `fill`, which fills a slice. The caller wipes the
-    /// shared secret.
+    /// Encapsulates with random bytes of `source`. The caller wipes the shared secret.
+    ///
+    /// # Errors
+    /// That of the source. Then nothing is written.
     ///
     /// # Panics
     /// If `ciphertext` does not have [`ciphertext_bytes`].
     pub fn encapsulate(
         &self,
-        fill: &mut impl FnMut(&mut [u8]),
+        source: Source<'_>,
         ciphertext: &mut [u8],
         secret: &mut SecretBytes,
-    ) {
-        let r = draw_short::<R>(fill);
+    ) -> Result<(), NoRandomness> {
+        let r = draw_short::<R>(source)?;
         let mut r_hash = Secret::zeroed();
         let (rounded, confirmation) = ciphertext.split_at_mut(R::MIXED_RADIX_THIRDS.bytes());
         let confirmation = confirmation.try_into().expect("the bytes of a ciphertext");
         rounded.copy_from_slice(self.hide(&r, &mut r_hash, confirmation).as_ref());
         shared_secret(1, &r_hash, ciphertext, secret);
+        Ok(())
     }
 
     /// Returns the rounded polynomial of the ciphertext of `r`, and writes the hash of `r` and the

@@ -12,6 +12,7 @@ mod draw;
 mod hash;
 mod kem;
 
+pub use crate::source::{NoRandomness, Source};
 pub use draw::{Named, Use, from_seed};
 pub use kem::{
     InvalidPrivateKey, PrivateKey, PublicKey, ciphertext_bytes, generate, private_key_bytes,

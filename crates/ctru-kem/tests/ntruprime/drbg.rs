@@ -3,6 +3,7 @@
 
 use aes::Aes256;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use ctru_kem::ntruprime::NoRandomness;
 
 pub(crate) struct Drbg {
     cipher: Aes256,
@@ -36,10 +37,11 @@ impl Drbg {
     }
 
     /// Fills a slice by one request.
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
         for chunk in bytes.chunks_mut(16) {
             chunk.copy_from_slice(&self.block()[..chunk.len()]);
         }
         self.update(&[0; 48]);
+        Ok(())
     }
 }

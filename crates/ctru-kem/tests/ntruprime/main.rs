@@ -8,7 +8,7 @@ mod properties;
 mod vectors;
 
 use ctru_kem::ntruprime::{
-    Named, PrivateKey, PublicKey, ciphertext_bytes, generate, private_key_bytes,
+    Named, PrivateKey, PublicKey, Source, ciphertext_bytes, generate, private_key_bytes,
 };
 use ctru_math::array::Array;
 
@@ -22,28 +22,28 @@ struct Run<R: Named> {
 
 impl<R: Named> Run<R> {
     /// Generates a key pair from one source of random bytes, and encapsulates with another.
-    fn new(keys: &mut impl FnMut(&mut [u8]), encapsulation: &mut impl FnMut(&mut [u8])) -> Self {
+    fn new(keys: Source<'_>, encapsulation: Source<'_>) -> Self {
         let mut run = Self::with_key(keys);
         run.encapsulate(encapsulation);
         run
     }
 
     /// Generates a key pair.
-    fn with_key(fill: &mut impl FnMut(&mut [u8])) -> Self {
+    fn with_key(source: Source<'_>) -> Self {
         let mut run = Self {
             public: R::MixedRadixBytes::zeroed(),
             private: vec![0; private_key_bytes::<R>()],
             ciphertext: vec![0; ciphertext_bytes::<R>()],
             secret: [0; 32],
         };
-        generate::<R>(fill, &mut run.public, &mut run.private);
+        generate::<R>(source, &mut run.public, &mut run.private).unwrap();
         run
     }
 
     /// Encapsulates to the key.
-    fn encapsulate(&mut self, fill: &mut impl FnMut(&mut [u8])) {
+    fn encapsulate(&mut self, source: Source<'_>) {
         let key = PublicKey::<R>::new(&self.public);
-        key.encapsulate(fill, &mut self.ciphertext, &mut self.secret);
+        key.encapsulate(source, &mut self.ciphertext, &mut self.secret).unwrap();
     }
 
     fn decapsulated(&self, ciphertext: &[u8]) -> [u8; 32] {

@@ -30,7 +30,7 @@ fn official_records<R: Named>() {
         // a new key after each request.
         let mut fill = |bytes: &mut [u8]| {
             let request = if bytes.len() == 4 * R::N { 4 } else { bytes.len() };
-            bytes.chunks_mut(request).for_each(|bytes| drbg.fill(bytes));
+            bytes.chunks_mut(request).try_for_each(|bytes| drbg.fill(bytes))
         };
         let mut run = Run::<R>::with_key(&mut fill);
         run.encapsulate(&mut fill);
