@@ -32,12 +32,10 @@ impl Interpreter {
             .chain(numbers.map(Argument::Number))
             .collect();
         let launch = Launch {
-            module: &self.0,
-            kernel: kernel.name(),
             grid: kernel.grid(batch.operations()),
             block: [kernel.shape().threads(), 1, 1],
             shared_bytes: kernel.shape().shared_bytes(),
-            most_instructions: u64::MAX,
+            ..Launch::new(&self.0, kernel.name())
         };
         let mut arrays: Vec<Array> =
             contents.iter_mut().map(|content| Array::new(core::mem::take(content))).collect();

@@ -52,12 +52,11 @@ fn run(body: &str, grid: u32, block: u32, first: &[u32], n: u32) -> Result<Vec<u
     let text = kernel(body);
     let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let launch = Launch {
-        module: &module,
-        kernel: "k",
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         shared_bytes: 1024,
         most_instructions: 1 << 24,
+        ..Launch::new(&module, "k")
     };
     let mut arrays = [words(first), Array::undefined(4 * (grid * block) as usize)];
     let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(n.into())];
@@ -214,12 +213,11 @@ fn blocks_add_to_one_word() {
     let text = kernel(&body);
     let module = parse(&text).unwrap();
     let launch = Launch {
-        module: &module,
-        kernel: "k",
         grid: [3, 1, 1],
         block: [64, 1, 1],
         shared_bytes: 8,
         most_instructions: 1 << 20,
+        ..Launch::new(&module, "k")
     };
     let mut arrays = [words(&numbers), words(&[1000])];
     let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(0)];
@@ -318,7 +316,6 @@ fn faults_name_the_thread_and_the_place() {
 fn unknown_instructions_are_named() {
     for statement in [
         "ex2.approx.f32 %r9, %r8;",
-        "ld.u32 %r9, [%rd1];",
         "add.sat.s32 %r9, %r8, 1;",
         "bar.sync 1;",
         "mul.rz.f32 %r9, %r8, %r8;",
@@ -341,30 +338,51 @@ fn unknown_instructions_are_named() {
 fn launches_that_cannot_begin() {
     let text = kernel("");
     let module = parse(&text).unwrap();
-    let launch = Launch {
-        module: &module,
-        kernel: "k",
-        grid: [1; 3],
-        block: [1; 3],
-        shared_bytes: 0,
-        most_instructions: 100,
+    let launch = Launch { most_instructions: 100, ..Launch::new(&module, "k") };
+    let refused = |launch: &Launch<'_>, arguments: &[Argument]| {
+        launch.run(&mut [words(&[1])], arguments).unwrap_err()
     };
     let arguments = [Argument::Array(0), Argument::Array(0), Argument::Number(0)];
     assert_eq!(launch.run(&mut [words(&[1])], &arguments), Ok(11));
-    for arguments in [&arguments[..2], &[Argument::Array(1); 3]] {
-        let refused = launch.run(&mut [words(&[1])], arguments);
-        assert!(matches!(refused, Err(Error::Arguments { takes: 3, .. })));
+    assert!(matches!(refused(&launch, &arguments[..2]), Error::Count { takes: 3, given: 2, .. }));
+    let [a, ..] = &arguments;
+    for (index, arguments) in [
+        (1, [a.clone(), Argument::Array(1), Argument::Number(0)]),
+        (2, [a.clone(), a.clone(), a.clone()]),
+        (2, [a.clone(), a.clone(), Argument::Bytes { bytes: vec![0; 5], addresses: vec![] }]),
+        (
+            0,
+            [
+                Argument::Bytes { bytes: vec![0; 8], addresses: vec![(1, 0)] },
+                a.clone(),
+                Argument::Number(0),
+            ],
+        ),
+    ] {
+        let error = refused(&launch, &arguments);
+        assert!(matches!(error, Error::Argument { index: i, .. } if i == index), "{error}");
     }
     for (grid, block) in [([0, 1, 1], [1; 3]), ([1; 3], [1025, 1, 1]), ([u32::MAX; 3], [1; 3])] {
-        let refused = Launch { grid, block, ..launch.clone() }.run(&mut [words(&[1])], &arguments);
-        assert_eq!(refused, Err(Error::Shape));
+        let launch = Launch { grid, block, ..launch.clone() };
+        assert_eq!(refused(&launch, &arguments), Error::Shape);
     }
-    let refused = Launch { kernel: "other", ..launch.clone() }.run(&mut [], &[]);
-    assert_eq!(refused, Err(Error::NoKernel("other".into())));
-    assert_eq!(
-        Launch { shared_bytes: u32::MAX, ..launch }.run(&mut [words(&[1])], &arguments),
-        Err(Error::Shape)
-    );
+    let other = Launch { kernel: "other", ..launch.clone() };
+    assert_eq!(refused(&other, &arguments), Error::NoKernel("other".into()));
+    let large = Launch { shared_bytes: u32::MAX, ..launch.clone() };
+    assert!(matches!(refused(&large, &arguments), Error::Memory { what: "shared memory", .. }));
+    let small = Launch { most_bytes: 1 << 12, ..launch.clone() };
+    let error = launch.run(&mut [Array::undefined(1000)], &arguments).and(Ok(()));
+    assert_eq!(error, Ok(()));
+    let error = small.run(&mut [Array::undefined(1000)], &arguments).unwrap_err();
+    assert!(matches!(error, Error::Memory { what: "all memory", .. }), "{error}");
+    let text = kernel("$L_1: bra $L_1;");
+    let module = parse(&text).unwrap();
+    let forever = Launch {
+        most_time: Some(std::time::Duration::from_millis(20)),
+        ..Launch::new(&module, "k")
+    };
+    let Error::Broken(broken) = refused(&forever, &arguments) else { panic!() };
+    assert_eq!(broken.rule, Rule::TooSlow);
 }
 
 #[test]
@@ -387,12 +405,10 @@ fn survives_mangled_texts() {
         let Ok(module) = parse(&mangled) else { continue };
         let Some(kernel) = module.kernels().next() else { continue };
         let launch = Launch {
-            module: &module,
-            kernel: kernel.name,
-            grid: [1; 3],
             block: [64, 1, 1],
             shared_bytes: 8,
             most_instructions: 20_000,
+            ..Launch::new(&module, kernel.name)
         };
         let mut arrays = [words(&[1; 80]), words(&[2; 80])];
         let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(3)];

@@ -1,5 +1,6 @@
 //! What an instruction computes from the operands of its own thread.
 
+use super::program::{window, window_of};
 use crate::syntax::{Instruction, Kind, Type};
 
 /// Computes a result from up to four operands.
@@ -31,13 +32,23 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
     let is_plain = names.len() == 1;
     let half = |name| names.first() == Some(&name) && names.len() == 2;
     match instruction.opcode {
-        "mov" | "cvta" => {
-            // Generic addresses of global memory are the addresses themselves.
-            let is_known = instruction.opcode == "mov" && is_plain
-                || names == ["to", "global", "u64"]
-                || names == ["global", "u64"];
-            let bits = kind.filter(|_| is_known)?.bits;
+        "mov" => {
+            let bits = kind.filter(|_| is_plain)?.bits;
             Some(Box::new(move |[a, ..]| low(*a, bits)))
+        }
+        "cvta" => {
+            let (space, is_back) = match names {
+                ["to", space, "u64"] => (space, true),
+                [space, "u64"] => (space, false),
+                _ => return None,
+            };
+            let start = window(space)?;
+            let start = if is_back { start.wrapping_neg() } else { start };
+            Some(Box::new(move |[a, ..]| a.wrapping_add(start)))
+        }
+        "isspacep" => {
+            let start = window(names.first().filter(|_| is_plain)?)?;
+            Some(Box::new(move |[a, ..]| u64::from(window_of(*a) == start)))
         }
         "cvt" => convert(names),
         "setp" => compare(names),

@@ -13,9 +13,9 @@ pub enum Error {
     /// The text has no kernel of this name.
     #[error("there is no kernel {0}")]
     NoKernel(String),
-    /// The kernel takes other arguments.
-    #[error("{kernel} takes {takes} parameters of other sizes than the {given} arguments")]
-    Arguments {
+    /// The kernel takes another number of arguments.
+    #[error("{kernel} takes {takes} arguments, not {given}")]
+    Count {
         /// The kernel.
         kernel: String,
         /// The number of its parameters.
@@ -23,9 +23,31 @@ pub enum Error {
         /// The number of the arguments.
         given: usize,
     },
-    /// A block has no threads or too many, a grid has too many blocks, or memory is too large.
-    #[error("the launch is too large or empty")]
+    /// An argument has another size than its parameter, or names an array that is not there.
+    #[error("{kernel}: argument {index} does not fit {parameter}, which has {size} bytes")]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// The index of the argument.
+        index: usize,
+        /// The name of the parameter.
+        parameter: String,
+        /// The size of the parameter.
+        size: u64,
+    },
+    /// A block or a grid is empty or too large.
+    #[error("a block has from 1 to 1024 threads, and a grid from 1 to 2^32 - 1 blocks")]
     Shape,
+    /// The launch needs too much memory.
+    #[error("{what}: {bytes} bytes, more than {most}")]
+    Memory {
+        /// What needs it.
+        what: &'static str,
+        /// How many bytes it needs.
+        bytes: u64,
+        /// How many it may have.
+        most: u64,
+    },
     /// An instruction or a declaration that the interpreter does not know.
     #[error("{kernel}: {at}: not known: {text}")]
     Unknown {
@@ -92,8 +114,9 @@ pub enum Rule {
     Constant,
     /// Two threads access a byte, at least one writes it, and they have not met in between.
     #[error(
-        "race on byte {byte} with block {block:?} thread {thread:?}, which {} it at {at}: {text}",
-        if *is_write { "wrote" } else { "read" }
+        "race on byte {byte} with block {block:?} thread {thread:?}, which {} it at {at}: {text}{}",
+        if *is_write { "wrote" } else { "read" },
+        shown(near)
     )]
     Race {
         /// The byte of its array or of shared memory.
@@ -108,6 +131,8 @@ pub enum Rule {
         at: Position,
         /// Its text.
         text: String,
+        /// Its source line, if the PTX names it.
+        near: Option<String>,
     },
     /// Threads that wait for others which never come: they have ended, or wait elsewhere.
     #[error("other threads, which it waits for, ended or wait elsewhere")]
@@ -121,14 +146,49 @@ pub enum Rule {
     /// More instructions than the launch may execute.
     #[error("the launch executes more instructions than it may")]
     TooLong,
+    /// More time than the launch may take.
+    #[error("the launch takes more time than it may")]
+    TooSlow,
+    /// A jump to a place that its table does not have.
+    #[error("the table of the jump has no such entry")]
+    NoTarget,
+    /// The kernel stopped itself, as by `trap` or a failed assertion.
+    #[error("the kernel stops itself")]
+    Trap,
+}
+
+impl Rule {
+    /// Returns a short name of the rule for programs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::NoMemory(_) => "no-memory",
+            Self::OutOfBounds { .. } => "out-of-bounds",
+            Self::Misaligned { .. } => "misaligned",
+            Self::Undefined(_) => "undefined",
+            Self::Constant => "constant",
+            Self::Race { .. } => "race",
+            Self::Divergent => "divergent",
+            Self::Lane(_) => "lane",
+            Self::NotInSet => "not-in-set",
+            Self::TooLong => "too-long",
+            Self::TooSlow => "too-slow",
+            Self::NoTarget => "no-target",
+            Self::Trap => "trap",
+        }
+    }
+}
+
+/// Returns a source line as an addition to a message.
+fn shown(source: &Option<String>) -> String {
+    source.as_ref().map(|source| format!(" (near {source})")).unwrap_or_default()
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, block, thread, at, text, source, rule } = self;
-        write!(f, "{kernel}: block {block:?} thread {thread:?}: {at}: {text}")?;
-        source.iter().try_for_each(|source| write!(f, " (near {source})"))?;
-        write!(f, ": {rule}")
+        let near = shown(source);
+        write!(f, "{kernel}: block {block:?} thread {thread:?}: {at}: {text}{near}: {rule}")
     }
 }
 
@@ -163,7 +223,7 @@ pub(super) enum Kind {
     Undefined { offset: u64 },
     Constant,
     Race { earlier: Moment, is_write: bool, byte: u64 },
-    Plain(Rule),
+    Plain(Box<Rule>),
 }
 
 impl Fault {
@@ -171,7 +231,7 @@ impl Fault {
         Self { now, kind }
     }
 
-    pub(super) const fn rule(now: Moment, rule: Rule) -> Self {
-        Self { now, kind: Kind::Plain(rule) }
+    pub(super) fn rule(now: Moment, rule: Rule) -> Self {
+        Self { now, kind: Kind::Plain(Box::new(rule)) }
     }
 }

@@ -20,9 +20,11 @@ mod program;
 mod warp;
 
 pub use self::fault::{Broken, Error, Rule};
+use std::time::{Duration, Instant};
+
 use self::fault::{Fault, Kind, Moment};
 use self::memory::Region;
-use self::program::{Layout, Step, program};
+use self::program::{Code, program};
 use self::warp::{Block, Memory};
 use crate::syntax::{Function, Module, Operand, Variable};
 
@@ -33,6 +35,8 @@ const MOST_SHARED: u64 = 256 << 10;
 const MOST_LOCAL: u64 = 64 << 20;
 const MOST_PARAMETERS: u64 = 32 << 10;
 const MOST_VARIABLES: u64 = 256 << 20;
+/// The memory for a byte that a kernel can write, with what is known of its last accesses.
+const BYTES_PER_BYTE: u64 = 24;
 /// The distance between the addresses of two arrays, which no array reaches.
 const APART: u32 = 36;
 
@@ -49,17 +53,31 @@ pub struct Launch<'m> {
     pub block: [u32; 3],
     /// The bytes of shared memory besides those that the kernel declares.
     pub shared_bytes: u32,
+    /// Lets the warps of a block take turns in an order that follows from this number. Without it,
+    /// each warp runs until it waits.
+    pub seed: Option<u64>,
     /// The number of instructions, counted for each thread, after which the launch fails.
     pub most_instructions: u64,
+    /// The time after which the launch fails.
+    pub most_time: Option<Duration>,
+    /// The memory that the launch may need, with what it remembers of each byte.
+    pub most_bytes: u64,
 }
 
 /// An argument of a kernel.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// The address of the array with this index.
     Array(usize),
     /// A number, of which the parameter takes the lowest bytes.
     Number(u64),
+    /// A struct.
+    Bytes {
+        /// Its content.
+        bytes: Vec<u8>,
+        /// The places of addresses in it, and the arrays to which these lead.
+        addresses: Vec<(usize, usize)>,
+    },
 }
 
 /// Memory of the device.
@@ -85,7 +103,23 @@ impl Array {
     }
 }
 
-impl Launch<'_> {
+impl<'m> Launch<'m> {
+    /// Returns a launch of one thread without limits.
+    #[must_use]
+    pub const fn new(module: &'m Module<'m>, kernel: &'m str) -> Self {
+        Self {
+            module,
+            kernel,
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            seed: None,
+            most_instructions: u64::MAX,
+            most_time: None,
+            most_bytes: u64::MAX,
+        }
+    }
+
     /// Runs the kernel. Returns the number of instructions, counted for each thread.
     ///
     /// # Errors
@@ -102,11 +136,11 @@ impl Launch<'_> {
         if !(1..=MOST_THREADS).contains(&threads) || !(1..=u64::from(u32::MAX)).contains(&blocks) {
             return Err(Error::Shape);
         }
-        let variables: Vec<&Variable<'_>> = self
-            .module
-            .variables
-            .iter()
-            .chain(&kernel.variables)
+        let reached = self.module.reached(kernel);
+        let own = reached.iter().flat_map(|function| &function.variables);
+        let variables: Vec<&Variable<'_>> = self.module.variables.iter().chain(own).collect();
+        let variables: Vec<&Variable<'_>> = variables
+            .into_iter()
             .filter(|variable| matches!(variable.space, "global" | "const"))
             .collect();
         let mut regions = Vec::new();
@@ -122,23 +156,30 @@ impl Launch<'_> {
         let address = |index: usize| (index as u64 + 1) << APART;
         let address_of =
             |name: &str| variables.iter().position(|known| known.name == name).map(address);
-        let (code, layout) = program(self.module, kernel, &address_of)?;
-        let shared = layout.shared.saturating_add(self.shared_bytes.into());
-        if shared > MOST_SHARED
-            || layout.local.saturating_mul(threads) > MOST_LOCAL
-            || layout.parameter_bytes > MOST_PARAMETERS
-        {
-            return Err(Error::Shape);
+        let code = program(self.module, kernel, &address_of)?;
+        let shared = code.shared.saturating_add(self.shared_bytes.into());
+        let local = code.local.saturating_mul(threads);
+        let arrays_bytes = arrays.iter().map(|array| array.bytes.len() as u64);
+        let all = regions.iter().map(|region| region.bytes.len() as u64).chain(arrays_bytes);
+        let all = all.chain([shared, local]).fold(0, u64::saturating_add);
+        for (what, bytes, most) in [
+            ("shared memory", shared, MOST_SHARED),
+            ("local memory", local, MOST_LOCAL),
+            ("parameters", code.parameter_bytes, MOST_PARAMETERS),
+            ("all memory", all.saturating_mul(BYTES_PER_BYTE), self.most_bytes),
+        ] {
+            if bytes > most {
+                return Err(Error::Memory { what, bytes, most });
+            }
         }
         let first = regions.len();
-        let parameters =
-            passed(kernel, &layout, arrays, arguments, &|index| address(first + index))?;
+        let parameters = passed(kernel, &code, arrays, arguments, &|index| address(first + index))?;
         for array in arrays.iter_mut() {
             let Array { bytes, defined } = std::mem::take(array);
             regions.push(Region::new(bytes, defined, false));
         }
         let mut memory = Memory { regions, shared: Region::default(), parameters };
-        let done = self.blocks(kernel, &code, &layout, shared as usize, &mut memory);
+        let done = self.blocks(kernel, &code, shared as usize, &mut memory);
         for (array, region) in arrays.iter_mut().zip(memory.regions.drain(first..)) {
             *array = Array { bytes: region.bytes, defined: region.defined };
         }
@@ -148,31 +189,31 @@ impl Launch<'_> {
     fn blocks(
         &self,
         kernel: &Function<'_>,
-        code: &[Step],
-        layout: &Layout,
+        code: &Code<'_>,
         shared: usize,
         memory: &mut Memory,
     ) -> Result<u64, Error> {
         let mut left = self.most_instructions;
-        let widths: Vec<u32> = kernel.registers.iter().map(|known| known.kind.bits).collect();
-        let mut block = Block::new(code, &widths, self.grid, self.block);
+        let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
+        let mut block = Block::new(code, self.grid, self.block, end);
         for number in 0..self.grid.iter().product() {
             memory.shared = Region::undefined(shared);
-            block.begin(number, layout.local as usize);
-            block.run(memory, &mut left).map_err(|fault| self.broken(kernel, &fault))?;
+            block.begin(number, self.seed);
+            block.run(memory, &mut left).map_err(|fault| self.broken(kernel, code, &fault))?;
         }
         Ok(self.most_instructions - left)
     }
 
     /// Adds the names to a fault.
-    fn broken(&self, kernel: &Function<'_>, fault: &Fault) -> Error {
+    fn broken(&self, kernel: &Function<'_>, code: &Code<'_>, fault: &Fault) -> Error {
         let Moment { block, thread, at, .. } = fault.now;
-        let instruction = |at: u32| kernel.code.get(at as usize);
+        let instruction = |at: u32| code.steps.get(at as usize).and_then(|step| step.read);
         let text = |at: u32| {
             let words = instruction(at).map_or("the end", |read| read.text).split_whitespace();
             words.collect::<Vec<_>>().join(" ")
         };
         let position = |at: u32| instruction(at).map_or(kernel.at, |read| read.at);
+        let source = |at: u32| instruction(at).and_then(|read| self.module.source(read));
         let rule = match fault.kind.clone() {
             Kind::OutOfBounds { offset, bytes, length } => {
                 Rule::OutOfBounds { offset, bytes, length }
@@ -187,8 +228,9 @@ impl Launch<'_> {
                 is_write,
                 at: position(earlier.at),
                 text: text(earlier.at),
+                near: source(earlier.at),
             },
-            Kind::Plain(rule) => rule,
+            Kind::Plain(rule) => *rule,
         };
         Error::Broken(Box::new(Broken {
             kernel: kernel.name.to_owned(),
@@ -196,7 +238,7 @@ impl Launch<'_> {
             thread: place(thread, self.block),
             at: position(at),
             text: text(at),
-            source: instruction(at).and_then(|read| self.module.source(read)),
+            source: source(at),
             rule,
         }))
     }
@@ -228,31 +270,44 @@ fn content(variable: &Variable<'_>, left: &mut u64) -> Option<Region> {
 /// Returns the memory with the parameters.
 fn passed(
     kernel: &Function<'_>,
-    layout: &Layout,
+    code: &Code<'_>,
     arrays: &[Array],
     arguments: &[Argument],
     address: &dyn Fn(usize) -> u64,
 ) -> Result<Region, Error> {
-    let mut bytes = vec![0; layout.parameter_bytes as usize];
-    let mut fits = arguments.len() == layout.parameters.len();
-    fits &= arrays.iter().all(|array| array.bytes.len() == array.defined.len());
-    for (argument, &(offset, size)) in arguments.iter().zip(&layout.parameters) {
-        let value = match argument {
-            Argument::Array(index) => {
-                fits &= size == 8 && *index < arrays.len();
-                address(*index)
-            }
-            Argument::Number(number) => *number,
+    let (takes, given) = (code.parameters.len(), arguments.len());
+    if takes != given {
+        return Err(Error::Count { kernel: kernel.name.to_owned(), takes, given });
+    }
+    let mut content = vec![0; code.parameter_bytes as usize];
+    for (index, (argument, &(offset, size))) in arguments.iter().zip(&code.parameters).enumerate() {
+        let is_whole = |array: &Array| array.bytes.len() == array.defined.len();
+        let array = |index: usize| {
+            arrays.get(index).filter(|array| is_whole(array)).map(|_| address(index).to_le_bytes())
         };
-        fits &= size <= 8;
-        if fits {
-            let (start, size) = (offset as usize, size as usize);
-            bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
-        }
+        let bytes = match argument {
+            Argument::Array(index) => array(*index).filter(|_| size == 8).map(Vec::from),
+            Argument::Number(number) => {
+                number.to_le_bytes().get(..size as usize).map(<[u8]>::to_vec)
+            }
+            Argument::Bytes { bytes, addresses } => {
+                let mut bytes = bytes.clone();
+                // Compilers fill structs up to a multiple of their alignment.
+                bytes.resize(bytes.len().max(size as usize), 0);
+                let written = addresses.iter().try_for_each(|&(at, index)| {
+                    bytes.get_mut(at..)?.get_mut(..8)?.copy_from_slice(&array(index)?);
+                    Some(())
+                });
+                written.map(|()| bytes).filter(|bytes| bytes.len() as u64 == size)
+            }
+        };
+        let bytes = bytes.ok_or_else(|| Error::Argument {
+            kernel: kernel.name.to_owned(),
+            index,
+            parameter: kernel.parameters[index].name.to_owned(),
+            size,
+        })?;
+        content[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
     }
-    if !fits {
-        let (takes, given) = (layout.parameters.len(), arguments.len());
-        return Err(Error::Arguments { kernel: kernel.name.to_owned(), takes, given });
-    }
-    Ok(Region::defined(bytes, true))
+    Ok(Region::defined(content, true))
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::arithmetic::{Compute, compute, low, update};
 use super::fault::Error;
 use super::matrix::Product;
-use crate::syntax::{Function, Instruction, Kind, Module, Operand, Type};
+use crate::syntax::{Function, Instruction, Kind, Module, Operand, Position, Type, Variable};
 
 /// Where an operand's value comes from.
 #[derive(Copy, Clone, Debug)]
@@ -39,6 +39,39 @@ pub(super) enum Space {
     Shared,
     Local,
     Parameter,
+    /// The address tells the space.
+    Generic,
+}
+
+/// The generic addresses of shared memory, local memory and parameters begin here. Those of arrays
+/// and variables, which are lower, are the same in global memory.
+const WINDOW: u64 = 1 << 63;
+const WINDOWS: [(Space, &str, u64); 3] = [
+    (Space::Shared, "shared", WINDOW),
+    (Space::Local, "local", WINDOW | 1 << 40),
+    (Space::Parameter, "param", WINDOW | 2 << 40),
+];
+
+/// Returns the space to which a generic address leads, and the address in it.
+pub(super) fn located(generic: u64) -> (Space, u64) {
+    let window = WINDOWS.iter().find(|(.., start)| generic >> 40 == start >> 40);
+    window.map_or((Space::Global, generic), |&(space, _, start)| (space, generic - start))
+}
+
+/// Returns the generic address of the beginning of a space.
+pub(super) fn window(space: &str) -> Option<u64> {
+    match space {
+        "global" | "const" => Some(0),
+        name => {
+            let name = name.strip_suffix("::cta").unwrap_or(name);
+            WINDOWS.iter().find(|(_, known, _)| *known == name).map(|(.., start)| *start)
+        }
+    }
+}
+
+/// Returns where the space of a generic address begins.
+pub(super) fn window_of(generic: u64) -> u64 {
+    generic & (u64::from(generic >= WINDOW) * (u64::MAX << 40))
 }
 
 /// An address: a source and a distance from it.
@@ -88,7 +121,11 @@ pub(super) enum Op {
         function: Compute,
     },
     Jump(usize),
+    /// Jumps to one of several places, by its number.
+    JumpTable(Source, Vec<usize>),
     Exit,
+    /// Stops the kernel.
+    Trap,
     /// Waits for all threads of the block.
     BlockBarrier,
     /// Waits for the threads of a set of lanes.
@@ -134,15 +171,19 @@ pub(super) enum Op {
     Nothing,
 }
 
-/// An operation with its guard.
-pub(super) struct Step {
+/// An operation with its guard, and the instruction that it comes from, but for the end of a kernel.
+pub(super) struct Step<'m> {
     pub(super) guard: Option<(usize, bool)>,
     pub(super) op: Op,
+    pub(super) read: Option<&'m Instruction<'m>>,
 }
 
-/// The memory that a kernel needs besides its arrays.
-#[derive(Debug, Default)]
-pub(super) struct Layout {
+/// A kernel with the functions that it calls in the places of the calls.
+#[derive(Default)]
+pub(super) struct Code<'m> {
+    pub(super) steps: Vec<Step<'m>>,
+    /// The numbers of bits of the registers.
+    pub(super) widths: Vec<u32>,
     /// The bytes of shared memory that the kernel declares.
     pub(super) shared: u64,
     /// The bytes of local memory of a thread.
@@ -153,68 +194,212 @@ pub(super) struct Layout {
     pub(super) parameter_bytes: u64,
 }
 
-/// Reads a kernel. `address_of` returns the addresses of the module's variables.
-pub(super) fn program<'a>(
-    module: &Module<'a>,
-    kernel: &Function<'a>,
-    address_of: &dyn Fn(&str) -> Option<u64>,
-) -> Result<(Vec<Step>, Layout), Error> {
-    let unknown = |at, text: &str| Error::Unknown {
-        kernel: kernel.name.to_owned(),
-        at,
-        text: text.to_owned(),
-    };
-    let mut layout = Layout::default();
-    let mut names = HashMap::new();
-    for parameter in &kernel.parameters {
-        let size = parameter.length.and_then(|count| count.checked_mul(parameter.kind.bytes()));
-        let size = size.ok_or_else(|| unknown(parameter.at, parameter.name))?;
-        let align = if parameter.is_pointer { 8 } else { parameter.align.max(1) };
-        let offset = layout.parameter_bytes.checked_next_multiple_of(align);
-        let offset = offset.ok_or(Error::Shape)?;
-        names.insert(parameter.name, (Space::Parameter, offset));
-        layout.parameters.push((offset, size));
-        layout.parameter_bytes = offset.checked_add(size).ok_or(Error::Shape)?;
-    }
-    // Arrays without a size come last: they begin where the others end.
-    let variables = || module.variables.iter().chain(&kernel.variables);
-    for open in [false, true] {
-        for variable in variables().filter(|variable| variable.length.is_none() == open) {
-            let (space, end) = match variable.space {
-                "shared" => (Space::Shared, &mut layout.shared),
-                "local" => (Space::Local, &mut layout.local),
-                "global" | "const" => {
-                    let address = address_of(variable.name);
-                    let address = address.ok_or_else(|| unknown(variable.at, variable.name))?;
-                    names.insert(variable.name, (Space::Global, address));
-                    continue;
-                }
-                // What a call passes.
-                _ => return Err(unknown(variable.at, variable.name)),
-            };
-            let start = end.checked_next_multiple_of(variable.align.max(1));
-            let size = variable.length.unwrap_or(0).checked_mul(variable.kind.bytes());
-            let (Some(start), Some(size)) = (start, size) else { return Err(Error::Shape) };
-            names.insert(variable.name, (space, start));
-            *end = start.checked_add(size).ok_or(Error::Shape)?;
-        }
-    }
-    let reader = Reader { kernel, names };
-    let step = |instruction: &Instruction<'a>| {
-        let guard = instruction.guard.map(|guard| (guard.register, guard.holds));
-        let op = reader.op(instruction);
-        let op = op.ok_or_else(|| unknown(instruction.at, instruction.text))?;
-        Ok(Step { guard, op })
-    };
-    let mut code: Vec<Step> = kernel.code.iter().map(step).collect::<Result<_, Error>>()?;
-    // Execution that reaches the end of the body ends there.
-    code.push(Step { guard: None, op: Op::Exit });
-    Ok((code, layout))
+/// Where a variable is.
+#[derive(Copy, Clone)]
+struct Place {
+    space: Space,
+    at: u64,
+    size: u64,
 }
 
-struct Reader<'r, 'a> {
-    kernel: &'r Function<'a>,
-    names: HashMap<&'a str, (Space, u64)>,
+/// Functions that call others many times make at most this many instructions.
+const MOST_STEPS: usize = 1 << 20;
+
+/// Reads a kernel. `address_of` returns the addresses of variables in global memory.
+pub(super) fn program<'m>(
+    module: &'m Module<'m>,
+    kernel: &'m Function<'m>,
+    address_of: &dyn Fn(&str) -> Option<u64>,
+) -> Result<Code<'m>, Error> {
+    let mut builder = Builder { module, kernel, calls: Vec::new(), code: Code::default() };
+    let code = &mut builder.code;
+    let mut names = HashMap::new();
+    for parameter in &kernel.parameters {
+        let too_large = || unknown(kernel, parameter.at, parameter.name);
+        let align = if parameter.is_pointer { 8 } else { parameter.align };
+        let parameter = Variable { align, ..parameter.clone() };
+        let known = parameter.length.and(parameter.place_after(code.parameter_bytes));
+        let (at, end) = known.ok_or_else(too_large)?;
+        let size = end - at;
+        names.insert(parameter.name, Place { space: Space::Parameter, at, size });
+        code.parameters.push((at, size));
+        code.parameter_bytes = end;
+    }
+    // Arrays without a size come last: they begin where the others end.
+    for variable in module.shared(kernel) {
+        let place = variable.place_after(code.shared);
+        let (at, end) = place.ok_or_else(|| unknown(kernel, variable.at, variable.name))?;
+        names.insert(variable.name, Place { space: Space::Shared, at, size: end - at });
+        code.shared = end;
+    }
+    let own = module.reached(kernel).into_iter().flat_map(|function| &function.variables);
+    for variable in module.variables.iter().chain(own) {
+        if let Some(at) = address_of(variable.name) {
+            let place = Place { space: Space::Global, at, size: 0 };
+            names.entry(variable.name).or_insert(place);
+        }
+    }
+    builder.body(kernel, &names, &names)?;
+    // Execution that reaches the end of the body ends there.
+    builder.code.steps.push(Step { guard: None, op: Op::Exit, read: None });
+    Ok(builder.code)
+}
+
+fn unknown(kernel: &Function<'_>, at: Position, text: &str) -> Error {
+    Error::Unknown { kernel: kernel.name.to_owned(), at, text: text.to_owned() }
+}
+
+/// Puts a kernel and the functions that it calls together.
+struct Builder<'m> {
+    module: &'m Module<'m>,
+    kernel: &'m Function<'m>,
+    /// The functions whose bodies are being read, each called by the one before.
+    calls: Vec<&'m str>,
+    code: Code<'m>,
+}
+
+type Names<'m> = HashMap<&'m str, Place>;
+
+impl<'m> Builder<'m> {
+    /// Adds the body of a function. `global` has the names of the module, and `names` also those of
+    /// the parameters.
+    fn body(
+        &mut self,
+        function: &'m Function<'m>,
+        names: &Names<'m>,
+        global: &Names<'m>,
+    ) -> Result<(), Error> {
+        let mut names = names.clone();
+        self.calls.push(function.name);
+        self.local(function, &mut names)?;
+        let first = self.code.widths.len();
+        self.code.widths.extend(function.registers.iter().map(|known| known.kind.bits));
+        let (mut starts, mut jumps) = (Vec::new(), Vec::new());
+        let is_kernel = self.calls.len() == 1;
+        for (index, read) in function.code.iter().enumerate() {
+            starts.push(self.code.steps.len());
+            let refused = || unknown(self.kernel, read.at, read.text);
+            let label = |name: &&str| function.labels.get(name).copied();
+            let op = match (read.opcode, &read.modifiers[..], &read.operands[..]) {
+                ("call", _, operands) => {
+                    let (callee, passed) = self.callee(operands, &names).ok_or_else(refused)?;
+                    let Some(callee) = callee else {
+                        self.push(read, first, Op::Trap);
+                        continue;
+                    };
+                    if self.calls.contains(&callee.name) || self.code.steps.len() > MOST_STEPS {
+                        return Err(refused());
+                    }
+                    if read.guard.is_some() {
+                        // Threads that do not call go on behind the call.
+                        jumps.push(self.code.steps.len());
+                        self.push(read, first, Op::Jump(index + 1));
+                        let step = self.code.steps.last_mut();
+                        if let Some((_, holds)) = step.and_then(|step| step.guard.as_mut()) {
+                            *holds = !*holds;
+                        }
+                    }
+                    let mut inner = global.clone();
+                    inner.extend(passed);
+                    self.body(callee, &inner, global)?;
+                    continue;
+                }
+                ("bra", [] | ["uni"], [Operand::Name(name)]) => label(name).map(Op::Jump),
+                ("brx", ["idx"] | ["idx", "uni"], [index, Operand::Name(table)]) => {
+                    let targets = function.tables.get(table);
+                    let targets = targets.and_then(|table| table.iter().map(label).collect());
+                    let reader = Reader { function, names: &names, first, is_kernel };
+                    reader.source(index).zip(targets).map(|(i, to)| Op::JumpTable(i, to))
+                }
+                ("ret", [] | ["uni"], []) if !is_kernel => Some(Op::Jump(function.code.len())),
+                _ => Reader { function, names: &names, first, is_kernel }.op(read),
+            };
+            if matches!(op, Some(Op::Jump(_) | Op::JumpTable(..))) {
+                jumps.push(self.code.steps.len());
+            }
+            self.push(read, first, op.ok_or_else(refused)?);
+        }
+        starts.push(self.code.steps.len());
+        for jump in jumps {
+            match &mut self.code.steps[jump].op {
+                Op::Jump(target) => *target = starts[*target],
+                Op::JumpTable(_, targets) => targets.iter_mut().for_each(|t| *t = starts[*t]),
+                _ => {}
+            }
+        }
+        self.calls.pop();
+        Ok(())
+    }
+
+    fn push(&mut self, read: &'m Instruction<'m>, first: usize, op: Op) {
+        let guard = read.guard.map(|guard| (first + guard.register, guard.holds));
+        self.code.steps.push(Step { guard, op, read: Some(read) });
+    }
+
+    /// Gives places in local memory to the variables of a function, and to what it passes to others.
+    fn local(&mut self, function: &'m Function<'m>, names: &mut Names<'m>) -> Result<(), Error> {
+        let is_local = |variable: &&Variable<'_>| matches!(variable.space, "local" | "param");
+        let mut variables: Vec<&Variable<'_>> = Vec::new();
+        for variable in function.variables.iter().filter(is_local) {
+            // Calls use the same names again and again.
+            match variables.iter_mut().find(|known| known.name == variable.name) {
+                Some(known) if known.bytes() < variable.bytes() => *known = variable,
+                Some(_) => {}
+                None => variables.push(variable),
+            }
+        }
+        for variable in variables {
+            let align = variable.align.max(8);
+            let place = Variable { align, ..variable.clone() }.place_after(self.code.local);
+            let (at, end) =
+                place.ok_or_else(|| unknown(self.kernel, variable.at, variable.name))?;
+            names.insert(variable.name, Place { space: Space::Local, at, size: end - at });
+            self.code.local = end;
+        }
+        Ok(())
+    }
+
+    /// Returns the function that a call names, and the places of its parameters, which are those of
+    /// what the caller passes. The function is `None` if a call of it stops the kernel.
+    #[allow(clippy::type_complexity, reason = "two results of one search")]
+    fn callee(
+        &self,
+        operands: &[Operand<'m>],
+        names: &Names<'m>,
+    ) -> Option<(Option<&'m Function<'m>>, Names<'m>)> {
+        let (returned, name, passed): (&[_], _, &[_]) = match operands {
+            [Operand::List(returned), Operand::Name(name)] => (returned, name, &[]),
+            [Operand::List(returned), Operand::Name(name), Operand::List(passed)] => {
+                (returned, name, passed)
+            }
+            [Operand::Name(name)] => (&[], name, &[]),
+            [Operand::Name(name), Operand::List(passed)] => (&[], name, passed),
+            _ => return None,
+        };
+        if *name == "__assertfail" {
+            return Some((None, Names::new()));
+        }
+        let callee = self.module.function(name).filter(|function| !function.is_kernel)?;
+        let given = returned.len() + passed.len();
+        (callee.returns == returned.len() && callee.parameters.len() == given).then_some(())?;
+        let place = |(parameter, given): (&Variable<'m>, &Operand<'m>)| {
+            let Operand::Name(given) = given else { return None };
+            let place = *names.get(given)?;
+            let fits = place.space == Space::Local && parameter.bytes()? <= place.size;
+            fits.then_some((parameter.name, place))
+        };
+        let places = callee.parameters.iter().zip(returned.iter().chain(passed)).map(place);
+        Some((Some(callee), places.collect::<Option<_>>()?))
+    }
+}
+
+/// Reads the instructions of a function.
+struct Reader<'r, 'm> {
+    function: &'r Function<'m>,
+    names: &'r Names<'m>,
+    /// The index of its first register.
+    first: usize,
+    is_kernel: bool,
 }
 
 /// Returns the name as one that lives as long as the program, if it is in the list.
@@ -231,9 +416,6 @@ impl Reader<'_, '_> {
             return None;
         }
         match (read.opcode, names, &read.operands[..]) {
-            ("bra", [] | ["uni"], [Operand::Name(label)]) => {
-                Some(Op::Jump(*self.kernel.labels.get(label)?))
-            }
             ("ret" | "exit", [] | ["uni"], []) => Some(Op::Exit),
             ("bar", ["sync"], [Operand::Integer(0)])
             | ("barrier", ["sync"] | ["sync", "aligned"], [Operand::Integer(0)])
@@ -266,8 +448,9 @@ impl Reader<'_, '_> {
                 };
                 let from: Vec<Source> =
                     from.iter().map(|from| self.source(from)).collect::<Option<_>>()?;
-                (from.len() == count && space != Space::Parameter).then_some(())?;
-                Some(Op::Store { to: self.address(space, to)?, from, kind, is_relaxed })
+                let to = self.address(space, to)?;
+                (from.len() == count && to.space != Space::Parameter).then_some(())?;
+                Some(Op::Store { to, from, kind, is_relaxed })
             }
             ("atom" | "red", names, operands) => self.atomic(read.opcode, names, operands),
             ("shfl", ["sync", mode, "b32"], [to, from, lane, bounds, set]) => {
@@ -364,7 +547,7 @@ impl Reader<'_, '_> {
 
     fn register(&self, operand: &Operand<'_>) -> Option<usize> {
         match operand {
-            Operand::Register(index) => Some(*index),
+            Operand::Register(index) => Some(self.first + index),
             _ => None,
         }
     }
@@ -379,15 +562,15 @@ impl Reader<'_, '_> {
 
     fn source(&self, operand: &Operand<'_>) -> Option<Source> {
         Some(match operand {
-            Operand::Register(index) => Source::Register(*index),
+            Operand::Register(index) => Source::Register(self.first + index),
             Operand::Not(predicate) => {
-                let index = self.register(predicate)?;
-                let is_predicate = self.kernel.registers[index].kind.kind == Kind::Predicate;
-                is_predicate.then_some(Source::Not(index))?
+                let Operand::Register(index) = **predicate else { return None };
+                let is_predicate = self.function.registers[index].kind.kind == Kind::Predicate;
+                is_predicate.then_some(Source::Not(self.first + index))?
             }
             Operand::Integer(value) | Operand::Double(value) => Source::Constant(*value),
             Operand::Single(value) => Source::Constant(u64::from(*value)),
-            Operand::Name(name) => Source::Constant(self.names.get(name)?.1),
+            Operand::Name(name) => Source::Constant(self.names.get(name)?.at),
             Operand::Special(name) => Source::Special(special(name)?),
             _ => return None,
         })
@@ -395,9 +578,17 @@ impl Reader<'_, '_> {
 
     fn address(&self, space: Space, operand: &Operand<'_>) -> Option<Address> {
         let Operand::Address(base, offset) = operand else { return None };
-        if let Operand::Name(name) = &**base {
-            (self.names.get(name)?.0 == space).then_some(())?;
-        }
+        let space = match &**base {
+            // What one function passes to another is in local memory.
+            Operand::Name(name) => match (space, self.names.get(name)?.space) {
+                (Space::Parameter, Space::Local) => Space::Local,
+                (Space::Generic, Space::Global) => Space::Global,
+                (asked, known) if asked == known => asked,
+                _ => return None,
+            },
+            _ if space == Space::Parameter && !self.is_kernel => Space::Local,
+            _ => space,
+        };
         Some(Address { space, base: self.source(base)?, offset: *offset })
     }
 }
@@ -426,13 +617,13 @@ fn special(name: &str) -> Option<Special> {
 /// Reads the modifiers of a load or a store: the space, the type, the number of elements, and
 /// whether other threads may access the memory at the same time.
 fn access(names: &[&str]) -> Option<(Space, Type, usize, bool)> {
-    let (mut space, mut kind, mut count, mut is_relaxed) = (None, None, 1, false);
+    let (mut space, mut kind, mut count, mut is_relaxed) = (Space::Generic, None, 1, false);
     for name in names {
         match *name {
-            "global" | "const" => space = Some(Space::Global),
-            "shared" => space = Some(Space::Shared),
-            "local" => space = Some(Space::Local),
-            "param" => space = Some(Space::Parameter),
+            "global" | "const" => space = Space::Global,
+            "shared" | "shared::cta" => space = Space::Shared,
+            "local" => space = Space::Local,
+            "param" => space = Space::Parameter,
             "v2" => count = 2,
             "v4" => count = 4,
             "relaxed" | "acquire" | "release" => is_relaxed = true,
@@ -445,7 +636,7 @@ fn access(names: &[&str]) -> Option<(Space, Type, usize, bool)> {
             }
         }
     }
-    Some((space?, kind?, count, is_relaxed))
+    Some((space, kind?, count, is_relaxed))
 }
 
 /// Returns the value that a load writes to a register of this many bits.

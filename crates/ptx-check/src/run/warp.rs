@@ -1,12 +1,17 @@
 //! Executes the instructions of a block, warp by warp.
 
+use std::time::Instant;
+
 use super::APART;
 use super::arithmetic::low;
-use super::fault::{Fault, Kind, Moment, Rule};
+use super::fault::{Fault, Moment, Rule};
 use super::memory::{Order, Region, Use};
 use super::place;
-use super::program::{Address, Op, Source, Space, Special, Step, extended};
+use super::program::{Address, Code, Op, Source, Space, Special, Step, extended, located};
 use crate::syntax::Type;
+
+/// The most instructions that a warp executes before another one may.
+const SLICE: u32 = 1 << 16;
 
 /// The memory of a launch.
 #[derive(Debug)]
@@ -42,8 +47,10 @@ struct Pending {
 
 /// A block.
 pub(super) struct Block<'p> {
-    code: &'p [Step],
-    widths: &'p [u32],
+    code: &'p Code<'p>,
+    end: Option<Instant>,
+    /// The order of the warps, and whose numbers tell for how long they run.
+    random: Option<fastrand::Rng>,
     number: u32,
     place: [u32; 3],
     grid: [u32; 3],
@@ -91,18 +98,21 @@ impl Order for Past<'_> {
 
 impl<'p> Block<'p> {
     pub(super) fn new(
-        code: &'p [Step],
-        widths: &'p [u32],
+        code: &'p Code<'p>,
         grid: [u32; 3],
         shape: [u32; 3],
+        end: Option<Instant>,
     ) -> Self {
         let warps = shape.iter().product::<u32>().div_ceil(32);
-        let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; widths.len()])).collect();
-        Self { code, widths, number: 0, place: [0; 3], grid, shape, warps }
+        let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; code.widths.len()]));
+        let warps = warps.collect();
+        Self { code, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
     }
 
     /// Begins another block, with the registers of the last one.
-    pub(super) fn begin(&mut self, number: u32, local: usize) {
+    pub(super) fn begin(&mut self, number: u32, seed: Option<u64>) {
+        let local = self.code.local as usize;
+        self.random = seed.map(|seed| fastrand::Rng::with_seed(seed ^ u64::from(number) << 32));
         (self.number, self.place) = (number, place(number, self.grid));
         let threads: u32 = self.shape.iter().product();
         for (number, warp) in (0..).zip(&mut self.warps) {
@@ -127,9 +137,15 @@ impl<'p> Block<'p> {
     /// Runs all threads to their end. Takes the executed instructions from `left`.
     pub(super) fn run(&mut self, memory: &mut Memory, left: &mut u64) -> Result<(), Fault> {
         loop {
-            for index in 0..self.warps.len() {
+            let mut order: Vec<usize> = (0..self.warps.len()).collect();
+            if let Some(random) = &mut self.random {
+                random.shuffle(&mut order);
+            }
+            for index in order {
+                // Short turns, so that warps overtake one another at many places.
+                let steps = self.random.as_mut().map_or(SLICE, |random| 1 << random.u32(..10));
                 let mut warp = std::mem::replace(&mut self.warps[index], Warp::none(Vec::new()));
-                let done = self.run_warp(&mut warp, memory, left);
+                let done = self.run_warp(&mut warp, memory, left, steps);
                 self.warps[index] = warp;
                 done?;
             }
@@ -175,10 +191,20 @@ impl<'p> Block<'p> {
     }
 
     /// Runs a warp for a while, or until all its threads wait for the block or have ended.
-    fn run_warp(&self, warp: &mut Warp, memory: &mut Memory, left: &mut u64) -> Result<(), Fault> {
-        const SLICE: u32 = 1 << 16;
+    fn run_warp(
+        &self,
+        warp: &mut Warp,
+        memory: &mut Memory,
+        left: &mut u64,
+        most: u32,
+    ) -> Result<(), Fault> {
         let mut steps = 0;
-        while steps < SLICE {
+        if let Some(lane) = each(warp.in_state(State::Running)).next()
+            && self.end.is_some_and(|end| Instant::now() > end)
+        {
+            return Err(Fault::rule(self.moment(warp, lane), Rule::TooSlow));
+        }
+        while steps < most {
             let running = warp.in_state(State::Running);
             let Some(at) = each(running).map(|lane| warp.at[lane]).min() else {
                 if !self.meet_any(warp, memory)? {
@@ -200,7 +226,7 @@ impl<'p> Block<'p> {
                 }
                 *left -= count;
                 match self.step(warp, memory, at, group)? {
-                    true if group == running => at += 1,
+                    true if group == running && steps < most => at += 1,
                     _ => break,
                 }
             }
@@ -217,7 +243,7 @@ impl<'p> Block<'p> {
         at: u32,
         group: u32,
     ) -> Result<bool, Fault> {
-        let Step { guard, op } = &self.code[at as usize];
+        let Step { guard, op, .. } = &self.code.steps[at as usize];
         let active = match guard {
             Some((predicate, holds)) => {
                 let values = &warp.registers[*predicate];
@@ -233,6 +259,26 @@ impl<'p> Block<'p> {
                     warp.at[lane] = if active >> lane & 1 == 1 { *target as u32 } else { at + 1 };
                 }
                 return Ok(active == 0);
+            }
+            Op::JumpTable(index, targets) => {
+                let index = self.lanes(warp, *index);
+                for lane in each(group) {
+                    warp.at[lane] = match active >> lane & 1 {
+                        1 => match targets.get(low(index[lane], 32) as usize) {
+                            Some(target) => *target as u32,
+                            None => {
+                                return Err(Fault::rule(self.moment(warp, lane), Rule::NoTarget));
+                            }
+                        },
+                        _ => at + 1,
+                    };
+                }
+                return Ok(active == 0);
+            }
+            Op::Trap => {
+                if let Some(lane) = each(active).next() {
+                    return Err(Fault::rule(self.moment(warp, lane), Rule::Trap));
+                }
             }
             Op::Exit | Op::BlockBarrier => {
                 let state = if matches!(op, Op::Exit) { State::Ended } else { State::Waiting };
@@ -269,7 +315,7 @@ impl<'p> Block<'p> {
         let gathering = warp.in_state(State::Gathering);
         for lane in each(gathering) {
             let at = warp.at[lane];
-            let Some(set) = self.code[at as usize].op.set() else { continue };
+            let Some(set) = self.code.steps[at as usize].op.set() else { continue };
             if self.meet(warp, memory, at, lane, set)? {
                 return Ok(true);
             }
@@ -306,7 +352,7 @@ impl<'p> Block<'p> {
         if here != wanted & !warp.in_state(State::Ended) {
             return Ok(false);
         }
-        self.execute(warp, memory, &self.code[at as usize].op, here)?;
+        self.execute(warp, memory, &self.code.steps[at as usize].op, here)?;
         for other in each(here) {
             warp.states[other] = State::Running;
             warp.at[other] = at + 1;
@@ -357,7 +403,7 @@ impl<'p> Block<'p> {
         match op {
             Op::Compute { to, from, function } => {
                 let [a, b, c, d] = from.map(|source| self.lanes(warp, source));
-                let width = self.widths[*to];
+                let width = self.code.widths[*to];
                 let results = &mut warp.registers[*to];
                 for lane in each(active) {
                     results[lane] = low(function(&[a[lane], b[lane], c[lane], d[lane]]), width);
@@ -396,7 +442,8 @@ impl<'p> Block<'p> {
                     }
                     for (to, value) in to.iter().zip(values) {
                         if let Some(to) = to {
-                            warp.registers[*to][lane] = extended(value, *kind, self.widths[*to]);
+                            warp.registers[*to][lane] =
+                                extended(value, *kind, self.code.widths[*to]);
                         }
                     }
                 }
@@ -513,7 +560,12 @@ impl<'p> Block<'p> {
                     }
                 }
             }
-            Op::Nothing | Op::Jump(_) | Op::Exit | Op::BlockBarrier => {}
+            Op::Nothing
+            | Op::Jump(_)
+            | Op::JumpTable(..)
+            | Op::Trap
+            | Op::Exit
+            | Op::BlockBarrier => {}
         }
         Ok(())
     }
@@ -579,24 +631,22 @@ impl<'p> Block<'p> {
             barriers: warp.barriers,
             seen: &warp.seen[lane],
         };
-        let (region, offset) = match address.space {
-            Space::Global => {
-                let whole = base.wrapping_add_signed(address.offset);
+        let whole = base.wrapping_add_signed(address.offset);
+        let (space, whole) = match address.space {
+            Space::Generic => located(whole),
+            space => (space, whole),
+        };
+        let (region, offset) = match space {
+            Space::Global | Space::Generic => {
                 let index = (whole >> APART).checked_sub(1).and_then(|i| usize::try_from(i).ok());
                 let region = index.and_then(|index| memory.regions.get_mut(index));
-                let none = || Fault::at(now, Kind::Plain(Rule::NoMemory(whole)));
+                let none = || Fault::rule(now, Rule::NoMemory(whole));
                 (region.ok_or_else(none)?, whole & ((1 << APART) - 1))
             }
             // Addresses in the other spaces have 32 bits.
-            Space::Shared => {
-                (&mut memory.shared, low(base.wrapping_add_signed(address.offset), 32))
-            }
-            Space::Local => {
-                (&mut warp.local[lane], low(base.wrapping_add_signed(address.offset), 32))
-            }
-            Space::Parameter => {
-                (&mut memory.parameters, low(base.wrapping_add_signed(address.offset), 32))
-            }
+            Space::Shared => (&mut memory.shared, low(whole, 32)),
+            Space::Local => (&mut warp.local[lane], low(whole, 32)),
+            Space::Parameter => (&mut memory.parameters, low(whole, 32)),
         };
         let start = region.access(offset, bytes, how, now, &past)?;
         Ok((region, start))

@@ -158,6 +158,14 @@ impl<'a> Parser<'a> {
         };
         let name = self.word("an instruction")?;
         if guard.is_none() && self.take(":") {
+            if self.take(".branchtargets") {
+                let mut targets = vec![self.word("a label")?.text];
+                while self.take(",") {
+                    targets.push(self.word("a label")?.text);
+                }
+                scope.function.tables.insert(name.text, targets);
+                return self.expect(";");
+            }
             let here = scope.function.code.len();
             return match scope.function.labels.insert(name.text, here) {
                 None => Ok(()),

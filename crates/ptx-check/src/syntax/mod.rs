@@ -8,6 +8,7 @@
 mod body;
 mod lexer;
 mod parser;
+mod reach;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -110,14 +111,22 @@ pub struct Function<'a> {
     pub is_kernel: bool,
     /// Its parameters, and for a function, before them, what it returns.
     pub parameters: Vec<Variable<'a>>,
+    /// The number of parameters that are what a function returns.
+    pub returns: usize,
+    /// What stands between the parameters and the body, such as `.maxntid 128, 1, 1`.
+    pub directives: Vec<&'a str>,
     /// The registers that its code names.
     pub registers: Vec<Register<'a>>,
     /// The variables that it declares.
     pub variables: Vec<Variable<'a>>,
-    /// Its instructions. A declaration without a body has none.
+    /// Whether it has a body, or else is only declared.
+    pub has_body: bool,
+    /// Its instructions.
     pub code: Vec<Instruction<'a>>,
     /// The instructions before which the labels stand. A label at the end stands before none.
     pub labels: HashMap<&'a str, usize>,
+    /// The tables of labels to which an indexed branch (`brx.idx`) jumps, by the names of the tables.
+    pub tables: HashMap<&'a str, Vec<&'a str>>,
 }
 
 /// A register.
@@ -204,6 +213,19 @@ impl Type {
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.bits.div_ceil(8) as u64
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = match self.kind {
+            Kind::Predicate => return f.write_str("pred"),
+            Kind::Bits => 'b',
+            Kind::Unsigned => 'u',
+            Kind::Signed => 's',
+            Kind::Float => 'f',
+        };
+        write!(f, "{letter}{}", self.bits)
     }
 }
 

@@ -167,12 +167,10 @@ impl<'a> Parser<'a> {
         match self.peek().text {
             ".entry" | ".func" => {
                 let function = self.function()?;
-                let is_same = |known: &&Function<'a>| {
-                    known.name == function.name
-                        && !known.code.is_empty()
-                        && !function.code.is_empty()
+                let is_same = |known: &Function<'a>| {
+                    known.name == function.name && known.has_body && function.has_body
                 };
-                if module.functions.iter().any(|known| is_same(&known)) {
+                if module.functions.iter().any(is_same) {
                     let problem = Problem::Twice(function.name.to_owned());
                     return Err(Error { at: function.at, problem });
                 }
@@ -188,6 +186,7 @@ impl<'a> Parser<'a> {
             Function { is_kernel: self.advance().text == ".entry", ..Function::default() };
         if !function.is_kernel && self.peek().text == "(" {
             function.parameters = self.parameters()?;
+            function.returns = function.parameters.len();
         }
         let name = self.word("the name of a function")?;
         (function.name, function.at) = (name.text, name.at);
@@ -195,14 +194,17 @@ impl<'a> Parser<'a> {
             let parameters = self.parameters()?;
             function.parameters.extend(parameters);
         }
-        // Such as the largest number of threads.
         while self.peek().kind == TokenKind::Directive {
-            self.advance();
+            let first = self.advance();
+            let mut last = first;
             while matches!(self.peek().kind, TokenKind::Number) || self.peek().text == "," {
-                self.advance();
+                last = self.advance();
             }
+            let text = &self.text[first.start..last.start + last.text.len()];
+            function.directives.push(text);
         }
-        if !self.take(";") {
+        function.has_body = !self.take(";");
+        if function.has_body {
             self.body(&mut function)?;
         }
         Ok(function)

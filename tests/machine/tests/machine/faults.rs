@@ -113,12 +113,11 @@ fn planted_faults_are_found_in_ptx() {
             let numbers = Batch::each(operations).arguments();
             let [operations, rows] = numbers.map(|number| Argument::Number(number.into()));
             let launch = Launch {
-                module: &module,
-                kernel: kernel.name(),
                 grid: kernel.grid(numbers[0]),
                 block: [kernel.shape().threads(), 1, 1],
                 shared_bytes: kernel.shape().shared_bytes(),
                 most_instructions: 1 << 20,
+                ..Launch::new(&module, kernel.name())
             };
             match launch.run(&mut [array], &[Argument::Array(0), operations, rows]) {
                 Err(Error::Broken(broken)) => {

@@ -1,30 +1,16 @@
-//! The program `ptx-check`.
+//! `ptx-check flow`.
 
-use std::error::Error as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::{fs, io};
 
-use clap::{Parser, Subcommand};
-use ptx_check::flow::analysis::{Secrets, analyse, paragraphs};
+use ptx_check::flow::analysis::{Finding, Secrets, analyse, paragraphs};
 use ptx_check::flow::program::{NotUnderstood, Objects, Program};
 use ptx_check::flow::ptx::decode_kernel;
 use ptx_check::sass;
-use ptx_check::syntax::{self, Module};
-use ptx_check::tools::{self, Tool};
+use ptx_check::syntax::Module;
+use ptx_check::tools::Tool;
+use serde_json::{Value, json};
 
-/// Checks compiled GPU kernels without a GPU
-#[derive(Parser)]
-#[command(version)]
-struct Arguments {
-    #[command(subcommand)]
-    job: Job,
-}
-
-#[derive(Subcommand)]
-enum Job {
-    Flow(Flow),
-}
+use crate::Error;
 
 /// Follows secrets through kernels
 ///
@@ -32,7 +18,7 @@ enum Job {
 /// secret. Exit status: 0 without a finding, 1 with findings, 2 if a text or an instruction is not
 /// understood.
 #[derive(clap::Args)]
-struct Flow {
+pub(crate) struct Flow {
     /// The files with PTX
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -50,64 +36,43 @@ struct Flow {
     arch: Option<String>,
 }
 
-/// The reason why files could not be checked.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("cannot read {}", path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("{}:{fault}", path.display())]
-    Syntax { path: PathBuf, fault: syntax::Error },
-    #[error("no kernel has a parameter {0}")]
-    NoParameter(String),
-    #[error("{0} is no array; the value of a parameter is followed in PTX only")]
-    Value(String),
-    #[error("no kernel to check")]
-    NoKernel,
-    #[error(transparent)]
-    Tools(#[from] tools::Error),
-}
-
-fn main() -> ExitCode {
-    let Job::Flow(flow) = Arguments::parse().job;
-    match flow.run() {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            eprintln!("error: {error}");
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                eprintln!("because: {error}");
-                cause = error.source();
-            }
-            ExitCode::from(2)
-        }
-    }
+/// What the search found in a kernel.
+struct Found {
+    status: u8,
+    text: String,
+    json: Value,
 }
 
 impl Flow {
     /// Checks all files and prints what it finds. Returns the exit status.
-    fn run(&self) -> Result<u8, Error> {
-        let (mut status, mut kernels) = (0, 0);
+    pub(crate) fn run(&self, as_json: bool) -> Result<u8, Error> {
+        let (mut status, mut kernels) = (0, Vec::new());
         let mut unknown: Vec<&String> = self.secrets.iter().collect();
         for path in &self.files {
-            let at = |source| Error::Read { path: path.clone(), source };
-            let text = fs::read_to_string(path).map_err(at)?;
-            let at = |fault| Error::Syntax { path: path.clone(), fault };
-            let module = syntax::parse(&text).map_err(at)?;
+            let text = crate::read_text(path)?;
+            let module = crate::parse(path, &text)?;
             unknown.retain(|name| {
                 !module.kernels().any(|k| k.parameters.iter().any(|p| p.name == **name))
             });
             for program in self.programs(&text, &module)? {
                 if let Some(found) = self.check(path, &module, program)? {
-                    kernels += 1;
-                    status = status.max(found);
+                    if !as_json {
+                        println!("{}", found.text);
+                    }
+                    kernels.push(found.json);
+                    status = status.max(found.status);
                 }
             }
         }
         match unknown.first() {
-            Some(name) => Err(Error::NoParameter((*name).clone())),
-            None if kernels == 0 => Err(Error::NoKernel),
-            None => Ok(status),
+            Some(name) => return Err(Error::NoParameter((*name).clone())),
+            None if kernels.is_empty() => return Err(Error::NoKernel),
+            None => {}
         }
+        if as_json {
+            println!("{:#}", Value::Array(kernels));
+        }
+        Ok(status)
     }
 
     fn programs(
@@ -121,13 +86,13 @@ impl Flow {
         Ok(sass::programs(&Tool::PTXAS.find()?, &Tool::NVDISASM.find()?, text, arch)?)
     }
 
-    /// Checks a kernel. Returns the exit status, or `None` if the kernel was not asked for.
+    /// Checks a kernel. Returns `None` if the kernel was not asked for.
     fn check(
         &self,
         path: &Path,
         module: &Module<'_>,
         program: Result<Program, NotUnderstood>,
-    ) -> Result<Option<u8>, Error> {
+    ) -> Result<Option<Found>, Error> {
         let name = match &program {
             Ok(program) => &program.name,
             Err(refused) => &refused.kernel,
@@ -142,11 +107,19 @@ impl Flow {
         if !name.contains(&self.kernel) || !self.secrets.is_empty() && named.is_empty() {
             return Ok(None);
         }
+        let file = path.display().to_string();
         let program = match program {
             Ok(program) => program,
             Err(refused) => {
-                println!("{}: {refused}", path.display());
-                return Ok(Some(2));
+                let NotUnderstood { kernel, place, text } = &refused;
+                return Ok(Some(Found {
+                    status: 2,
+                    text: format!("{file}: {refused}"),
+                    json: json!({
+                        "file": file, "kernel": kernel,
+                        "not_understood": { "place": place, "text": text },
+                    }),
+                }));
             }
         };
         if self.arch.is_some() && !named.without(program.arrays).is_empty() {
@@ -157,14 +130,23 @@ impl Flow {
             false => Secrets::Only(named),
         };
         let report = analyse(&program, secrets);
-        let found = report.findings.len();
-        println!(
-            "{}: {name}: {} instructions, findings: {found}",
-            path.display(),
-            report.instructions,
-            name = program.name
-        );
-        paragraphs(report.findings).for_each(|paragraph| println!("  {paragraph}"));
-        Ok(Some(u8::from(found > 0)))
+        let (found, name) = (report.findings.len(), &program.name);
+        let head =
+            format!("{file}: {name}: {} instructions, findings: {found}", report.instructions);
+        let json = json!({
+            "file": file, "kernel": name, "instructions": report.instructions,
+            "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+        });
+        let text = paragraphs(report.findings)
+            .fold(head, |text, paragraph| format!("{text}\n  {paragraph}"));
+        Ok(Some(Found { status: u8::from(found > 0), text, json }))
     }
+}
+
+fn finding(finding: &Finding) -> Value {
+    let Finding { kernel: _, class, place, instruction, source, chain } = finding;
+    json!({
+        "class": class.to_string(), "place": place, "text": instruction, "source": source,
+        "chain": chain,
+    })
 }

@@ -1,0 +1,93 @@
+//! What a kernel uses of its module.
+
+use std::collections::HashSet;
+
+use super::{Function, Module, Operand, Variable};
+
+impl<'a> Module<'a> {
+    /// Returns the function with this name and a body.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&Function<'a>> {
+        let with_body = |function: &&Function<'a>| function.name == name && function.has_body;
+        self.functions.iter().find(with_body)
+    }
+
+    /// Returns a kernel and the functions that it calls, itself or through others.
+    #[must_use]
+    pub fn reached<'m>(&'m self, kernel: &'m Function<'a>) -> Vec<&'m Function<'a>> {
+        let mut reached = vec![kernel];
+        let mut next = 0;
+        while let Some(function) = reached.get(next) {
+            next += 1;
+            let calls = function.code.iter().filter(|instruction| instruction.opcode == "call");
+            let names: HashSet<&str> = names(calls.flat_map(|call| &call.operands));
+            let new = self.functions.iter().filter(|callee| {
+                callee.has_body
+                    && names.contains(callee.name)
+                    && !reached.iter().any(|known| known.name == callee.name)
+            });
+            reached.append(&mut new.collect());
+        }
+        reached
+    }
+
+    /// Returns the variables in shared memory that a kernel or a function that it calls names, those
+    /// of open length last.
+    #[must_use]
+    pub fn shared<'m>(&'m self, kernel: &'m Function<'a>) -> Vec<&'m Variable<'a>> {
+        let reached = self.reached(kernel);
+        let operands = reached.iter().flat_map(|function| &function.code);
+        let named = names(operands.flat_map(|instruction| &instruction.operands));
+        let own = reached.iter().flat_map(|function| &function.variables);
+        let is_named =
+            |variable: &&Variable<'_>| variable.space == "shared" && named.contains(variable.name);
+        let mut shared: Vec<_> = self.variables.iter().chain(own).filter(is_named).collect();
+        shared.sort_by_key(|variable| variable.length.is_none());
+        shared
+    }
+
+    /// Returns the bytes of shared memory that a kernel declares, or the largest number.
+    #[must_use]
+    pub fn shared_bytes(&self, kernel: &Function<'a>) -> u64 {
+        let end = |end, variable: &&Variable<'_>| variable.place_after(end).map(|(_, end)| end);
+        self.shared(kernel).iter().try_fold(0, end).unwrap_or(u64::MAX)
+    }
+
+    /// Returns whether a launch can give a kernel more shared memory than it declares.
+    #[must_use]
+    pub fn has_open_shared(&self, kernel: &Function<'a>) -> bool {
+        self.shared(kernel).iter().any(|variable| variable.length.is_none())
+    }
+}
+
+impl Variable<'_> {
+    /// Returns its size, or `None` if there is no such number.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.length?.checked_mul(self.kind.bytes())
+    }
+
+    /// Returns where the variable begins and ends if others take the bytes before `end`.
+    pub(crate) fn place_after(&self, end: u64) -> Option<(u64, u64)> {
+        let start = end.checked_next_multiple_of(self.align.max(1))?;
+        let size = self.length.unwrap_or(0).checked_mul(self.kind.bytes())?;
+        Some((start, start.checked_add(size)?))
+    }
+}
+
+/// Returns the names in operands.
+fn names<'o, 'a: 'o>(operands: impl Iterator<Item = &'o Operand<'a>>) -> HashSet<&'a str> {
+    let mut left: Vec<&Operand<'a>> = operands.collect();
+    let mut names = HashSet::new();
+    while let Some(operand) = left.pop() {
+        match operand {
+            Operand::Name(name) => {
+                names.insert(*name);
+            }
+            Operand::Address(part, _) | Operand::Not(part) => left.push(part),
+            Operand::Vector(parts) | Operand::List(parts) => left.extend(parts),
+            Operand::Pair(first, second) => left.extend([&**first, &**second]),
+            _ => {}
+        }
+    }
+    names
+}
