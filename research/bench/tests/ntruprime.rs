@@ -7,7 +7,8 @@
 use std::convert::Infallible;
 
 use ctru_kem::ntruprime::{
-    Named, PrivateKey, PublicKey, Use, ciphertext_bytes, from_seed, generate, private_key_bytes,
+    Named, NoRandomness, PrivateKey, PublicKey, Use, ciphertext_bytes, from_seed, generate,
+    private_key_bytes,
 };
 use ctru_math::array::Array;
 use proptest::prelude::*;
@@ -16,24 +17,24 @@ use rand_core::{CryptoRng, TryCryptoRng, TryRng};
 /// A generator that reads a stream of bytes.
 struct Stream<F>(F);
 
-impl<F: FnMut(&mut [u8])> TryRng for Stream<F> {
+impl<F: FnMut(&mut [u8]) -> Result<(), NoRandomness>> TryRng for Stream<F> {
     type Error = Infallible;
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
         let mut bytes = [0; 4];
-        (self.0)(&mut bytes);
+        (self.0)(&mut bytes).unwrap();
         Ok(u32::from_le_bytes(bytes))
     }
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         let mut bytes = [0; 8];
-        (self.0)(&mut bytes);
+        (self.0)(&mut bytes).unwrap();
         Ok(u64::from_le_bytes(bytes))
     }
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        (self.0)(bytes);
+        (self.0)(bytes).unwrap();
         Ok(())
     }
 }
-impl<F: FnMut(&mut [u8])> TryCryptoRng for Stream<F> {}
+impl<F: FnMut(&mut [u8]) -> Result<(), NoRandomness>> TryCryptoRng for Stream<F> {}
 
 /// A parameter set of another implementation. All is bytes.
 trait Peer {
@@ -76,12 +77,13 @@ fn exchange<R: Named, P: Peer>(seeds: [[u8; 32]; 2], place: prop::sample::Index,
     let coins = || from_seed::<R>(Use::Encapsulation, &seeds[1]);
     let mut public = R::MixedRadixBytes::zeroed();
     let mut private = vec![0; private_key_bytes::<R>()];
-    generate::<R>(&mut keys(), &mut public, &mut private);
+    generate::<R>(&mut keys(), &mut public, &mut private).unwrap();
     assert_eq!(P::generate(&mut Stream(keys())), [public.as_ref(), &private]);
 
     let mut ciphertext = vec![0; ciphertext_bytes::<R>()];
     let mut secret = [0; 32];
-    PublicKey::<R>::new(&public).encapsulate(&mut coins(), &mut ciphertext, &mut secret);
+    let key = PublicKey::<R>::new(&public);
+    key.encapsulate(&mut coins(), &mut ciphertext, &mut secret).unwrap();
     let theirs = P::encapsulate(public.as_ref(), &mut Stream(coins()));
     assert_eq!(theirs, [&ciphertext[..], &secret]);
 
