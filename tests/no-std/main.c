@@ -26,6 +26,8 @@ KEM(ctru_kem_653_mixed_radix) KEM(ctru_kem_653_packed13)
 KEM(ctru_kem_761_mixed_radix) KEM(ctru_kem_761_packed13)
 KEM(ctru_kem_1277_mixed_radix) KEM(ctru_kem_1277_packed13)
 KEM(ctru_hybrid_653) KEM(ctru_hybrid_761) KEM(ctru_hybrid_1277)
+KEM(ctru_sntrup653) KEM(ctru_sntrup761) KEM(ctru_sntrup857)
+KEM(ctru_sntrup953) KEM(ctru_sntrup1013) KEM(ctru_sntrup1277)
 
 #define MATH(name) uint32_t name(uint8_t coin, uint8_t message);
 MATH(ctru_math_653) MATH(ctru_math_761) MATH(ctru_math_1277)
@@ -70,6 +72,12 @@ int main(int argc, char **argv) {
     RUN_KEM(ctru_hybrid_653);
     RUN_KEM(ctru_hybrid_761);
     RUN_KEM(ctru_hybrid_1277);
+    RUN_KEM(ctru_sntrup653);
+    RUN_KEM(ctru_sntrup761);
+    RUN_KEM(ctru_sntrup857);
+    RUN_KEM(ctru_sntrup953);
+    RUN_KEM(ctru_sntrup1013);
+    RUN_KEM(ctru_sntrup1277);
     RUN_MATH(ctru_math_653);
     RUN_MATH(ctru_math_761);
     RUN_MATH(ctru_math_1277);

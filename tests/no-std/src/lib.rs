@@ -14,6 +14,7 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 
 use ctru_hybrid::X25519CtruPrime;
+use ctru_kem::ntruprime;
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     MixedRadix, Packed13, ParameterSet,
@@ -22,7 +23,9 @@ use ctru_math::array::Array;
 use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::mul;
-use ctru_math::{Arithmetic, Poly, R653, R761, R1277, SmallPoly, compress, e8, invert, sample};
+use ctru_math::{
+    Arithmetic, Poly, R653, R761, R857, R953, R1013, R1277, SmallPoly, compress, e8, invert, sample,
+};
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
@@ -94,6 +97,51 @@ fn hybrid<P: ctru_hybrid::ParameterSet>(seeds: &[[u8; 32]; 3], hide: Mark, revea
     if answer == secret && rejection != secret { 0 } else { 5 }
 }
 
+/// The most bytes of a private key and of a ciphertext of Streamlined NTRU Prime.
+const NTRU_PRIME_ROOM: usize = 3059;
+
+/// Runs every operation of Streamlined NTRU Prime, from bytes to bytes. Returns 0 if both sides
+/// have the same secret.
+fn ntru_prime<R: ntruprime::Named>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
+    use ntruprime::{PrivateKey, PublicKey, Use, from_seed};
+
+    mark(hide, seeds.as_flattened());
+    let (mut private, mut sent) = ([0; NTRU_PRIME_ROOM], [0; NTRU_PRIME_ROOM]);
+    let private = &mut private[..ntruprime::private_key_bytes::<R>()];
+    let sent = &mut sent[..ntruprime::ciphertext_bytes::<R>()];
+    let mut public = R::MixedRadixBytes::zeroed();
+    let mut keys = from_seed::<R>(Use::KeyPair, &seeds[0]);
+    if ntruprime::generate::<R>(&mut keys, &mut public, private).is_err() {
+        return 1;
+    }
+    mark(reveal, public.as_ref());
+    let (secrets, hash) = private.split_at(private.len() - 32);
+    mark(reveal, &secrets[2 * R::TERNARY_BYTES..secrets.len() - R::TERNARY_BYTES]);
+    mark(reveal, hash);
+    let Ok(key) = PrivateKey::<R>::read(black_box(private)) else { return 2 };
+    let mut consistent = u8::from(key.is_consistent());
+    // See `kem`.
+    reveal(&raw mut consistent, 1);
+    if consistent != 1 {
+        return 3;
+    }
+    let public = PublicKey::<R>::new(black_box(&public));
+    let mut coins = from_seed::<R>(Use::Encapsulation, &seeds[1]);
+    let mut secret = [0; 32];
+    if public.encapsulate(&mut coins, sent, &mut secret).is_err() {
+        return 4;
+    }
+    mark(reveal, sent);
+    let (mut answer, mut rejection) = ([0; 32], [0; 32]);
+    key.decapsulate(black_box(sent), &mut answer);
+    sent[0] ^= 1;
+    key.decapsulate(black_box(sent), &mut rejection);
+    for secret in [&secret, &answer, &rejection] {
+        mark(reveal, secret);
+    }
+    if answer == secret && rejection != secret { 0 } else { 5 }
+}
+
 /// Runs the arithmetic that handles secrets, without the KEM around it. Returns 0 if the results
 /// agree with each other.
 fn arithmetic<R: Arithmetic>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
@@ -161,6 +209,27 @@ hybrid_entry_points! {
     ctru_hybrid_653 => CtruPrime653;
     ctru_hybrid_761 => CtruPrime761;
     ctru_hybrid_1277 => CtruPrime1277;
+}
+
+macro_rules! ntru_prime_entry_points {
+    ($($name:ident => $ring:ty;)*) => {
+        $(
+            /// Runs [`ntru_prime`]. Returns 0 on success.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
+                ntru_prime::<$ring>(seeds, hide, reveal)
+            }
+        )*
+    };
+}
+
+ntru_prime_entry_points! {
+    ctru_sntrup653 => R653;
+    ctru_sntrup761 => R761;
+    ctru_sntrup857 => R857;
+    ctru_sntrup953 => R953;
+    ctru_sntrup1013 => R1013;
+    ctru_sntrup1277 => R1277;
 }
 
 /// Returns the pseudo-random byte at `index` of coins or a message.

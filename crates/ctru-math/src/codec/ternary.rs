@@ -9,9 +9,10 @@ use crate::compiled::compiled;
 use crate::poly::SmallPoly;
 use crate::ring::NtruPrimeRing;
 use crate::simd::{Simd, WithSimd, dispatch};
+use crate::ternary::is_short;
 
-/// The string is not an output of [`pack`]. The error does not tell which bits are wrong, because
-/// the string is secret.
+/// The string is not an output of [`pack`], or that of a polynomial with another weight. The error
+/// does not tell which bits are wrong, because the string is secret.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct InvalidTernary;
 
@@ -41,6 +42,18 @@ compiled! {
     ) -> Result<SmallPoly<R>, InvalidTernary> {
         let (poly, faults) = dispatch(Unpack(bytes));
         if faults == 0 { Ok(poly) } else { Err(InvalidTernary) }
+    }
+
+    /// Does the same for a short polynomial, and rejects others.
+    ///
+    /// # Errors
+    /// Those of [`unpack`], and [`InvalidTernary`] if the weight is not
+    /// [`NtruPrimeRing::WEIGHT`].
+    pub fn unpack_short(
+        bytes: &<R as NtruPrimeRing>::TernaryBytes,
+    ) -> Result<SmallPoly<R>, InvalidTernary> {
+        let (poly, faults) = dispatch(Unpack(bytes));
+        if faults | (!is_short(&poly)).unwrap_u8() == 0 { Ok(poly) } else { Err(InvalidTernary) }
     }
 }
 

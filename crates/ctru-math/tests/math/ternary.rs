@@ -215,7 +215,13 @@ fn check_weight<R: NtruPrimeArithmetic>(a: &SmallPoly<R>) {
     assert_eq!(bool::from(ternary::is_short(a)), is_short);
     let ones = of(&(0..R::N).map(|i| i64::from(i < R::WEIGHT)).collect::<Vec<_>>());
     let expected = if is_short { a } else { &ones };
-    on_every_backend(|| assert_eq!(ternary::short_or_ones(a), *expected));
+    on_every_backend(|| {
+        assert_eq!(ternary::short_or_ones(a), *expected);
+        let mut bytes = R::TernaryBytes::zeroed();
+        packed::pack(a, &mut bytes);
+        let unpacked = packed::unpack_short::<R>(&bytes);
+        assert_eq!(unpacked.as_ref(), if is_short { Ok(a) } else { Err(&packed::InvalidTernary) });
+    });
 }
 
 macro_rules! properties {
