@@ -126,6 +126,22 @@ fn integers() {
         ("mov.u32 %r9, 1; setp.eq.s32 %p1, %r7, 1; @!%p1 mov.u32 %r9, 2;", 1, 0, 1),
         ("mov.b32 {%rs1, %rs2}, %r7; mov.b32 %r9, {%rs2, %rs1};", 0x1234_5678, 0, 0x5678_1234),
         ("mov.b32 %r9, {%r7};", 9, 0, 9),
+        ("add.sat.s32 %r9, %r7, %r8;", i32::MAX as u32, 5, i32::MAX as u32),
+        ("mul24.lo.u32 %r9, %r7, %r8;", 0xff00_0003, 4, 12),
+        ("mad24.hi.s32 %r9, %r7, %r8, 1;", 0x80_0000, 2, 1_u32.wrapping_sub(256)),
+        ("sad.s32 %r9, %r7, %r8, 5;", minus(3), 4, 12),
+        ("bfind.u32 %r9, %r7;", 0x10, 0, 4),
+        ("bfind.s32 %r9, %r7;", minus(2), 0, 0),
+        ("bfind.shiftamt.s32 %r9, %r7;", 0x10, 0, 27),
+        ("bfind.u32 %r9, %r7;", 0, 0, u32::MAX),
+        ("dp4a.u32.s32 %r9, %r7, %r8, 1;", 0xff01_0101, 0xff02_0304, 10_u32.wrapping_sub(255)),
+        ("dp2a.hi.s32.u32 %r9, %r7, %r8, 1;", 0xffff_0003, 0x0402_0000, 3),
+        ("cvt.sat.s8.s32 %r9, %r7;", 200, 0, 127),
+        ("cvt.sat.u8.s32 %r9, %r7;", minus(7), 0, 0),
+        ("add.cc.u32 %r9, %r7, %r8; addc.u32 %r9, 0, 0;", u32::MAX, 1, 1),
+        ("sub.cc.u32 %r9, %r7, %r8; subc.u32 %r9, 7, 0;", 1, 2, 6),
+        ("mad.lo.cc.u32 %r9, %r7, %r8, -1; madc.hi.u32 %r9, %r7, %r8, 0;", 1 << 31, 2, 1),
+        ("mad.lo.cc.u32 %r9, %r7, %r8, 1; madc.hi.u32 %r9, %r7, 1, 0;", u32::MAX, 1, 1),
         ("ld.const.u32 %r9, [table+8];", 0, 0, 7),
         ("mov.u64 %rd9, table; ld.const.u32 %r9, [%rd9];", 0, 0, 5),
     ] {
@@ -146,6 +162,32 @@ fn floats() {
     assert_eq!(computed("cvt.rzi.u32.f32 %r9, %r7;", f32::NAN.to_bits(), 0), 0);
     assert_eq!(bits("cvt.rn.f32.s32 %r9, %r7;", f32::from_bits(16_777_217), 0.0), 16_777_216.0);
     assert_eq!(computed("sub.f32 %r9, %r7, %r7;", f32::INFINITY.to_bits(), 0), 0x7fff_ffff);
+    // Other roundings and formats.
+    assert_eq!(bits("add.rp.f32 %r9, %r7, %r8;", 1.0, 1e-9), 1.0_f32.next_up());
+    assert_eq!(bits("mul.ftz.f32 %r9, %r7, %r8;", 1e-30, 1e-10), 0.0);
+    assert_eq!(bits("mul.f32 %r9, %r7, %r8;", 1e-30, 1e-10), 1e-30 * 1e-10);
+    assert_eq!(bits("fma.rn.sat.f32 %r9, %r7, %r7, %r8;", 2.0, 0.0), 1.0);
+    assert_eq!(bits("min.f32 %r9, %r7, %r8;", 0.0, -0.0).to_bits(), 1 << 31);
+    assert_eq!(computed("min.NaN.f32 %r9, %r7, %r8;", f32::NAN.to_bits(), 0), 0x7fff_ffff);
+    assert_eq!(bits("max.f32 %r9, %r7, %r8;", f32::NAN, -1.0), -1.0);
+    assert_eq!(bits("copysign.f32 %r9, %r7, %r8;", -1.0, 3.0), -3.0);
+    assert_eq!(bits("cvt.rmi.f32.f32 %r9, %r7;", -2.5, 0.0), -3.0);
+    assert_eq!(
+        bits("cvt.rna.tf32.f32 %r9, %r7;", f32::from_bits(0x3f80_1000), 0.0),
+        1.0 + 2_f32.powi(-10)
+    );
+    assert_eq!(bits("ex2.approx.ftz.f32 %r9, %r7;", 3.0, 0.0), 8.0);
+    assert_eq!(
+        computed("cvt.rn.f16x2.f32 %r9, %r7, %r8;", 1_f32.to_bits(), 2_f32.to_bits()),
+        0x3c00_4000
+    );
+    assert_eq!(
+        computed("fma.rn.relu.bf16x2 %r9, %r7, %r8, %r8;", 0x3f80_bf80, 0x4000_4040),
+        0x4080_0000
+    );
+    assert_eq!(computed("cvt.rn.f16.u32 %rs1, %r7; cvt.rpi.s32.f16 %r9, %rs1;", 7, 0), 7);
+    let far = "cvt.f64.f32 %rd9, %r7; cvt.rzi.s64.f64 %rd9, %rd9; mov.b64 {_, %r9}, %rd9;";
+    assert_eq!(computed(far, f32::NAN.to_bits(), 0), 1 << 31);
     let nan = "setp.ltu.f32 %p1, %r7, %r8; selp.u32 %r9, 1, 0, %p1;";
     assert_eq!(computed(nan, f32::NAN.to_bits(), 0), 1);
     assert_eq!(computed(&nan.replace("ltu", "lt"), f32::NAN.to_bits(), 0), 0);
@@ -196,6 +238,20 @@ fn threads_work_together() {
     assert_eq!(run(votes, 1, 32, &[], 0).unwrap(), [31; 32]);
     let equal = "and.b32 %r8, %r2, 1; match.any.sync.b32 %r9, %r8, -1; st.global.u32 [%rd4], %r9;";
     assert_eq!(run(equal, 1, 2, &[], 0).unwrap(), [1, 2]);
+    let chosen = "elect.sync %r8|%p1, 0xffffffff; @%p1 add.s32 %r8, %r8, 7;
+        st.global.u32 [%rd4], %r8;";
+    assert_eq!(run(chosen, 1, 32, &[], 0).unwrap()[..2], [7, 0]);
+    // A jump by a number, and a call whose threads part.
+    let jumps = "$L_table: .branchtargets $L_0, $L_1; and.b32 %r8, %r2, 1; brx.idx %r8, $L_table;
+        $L_0: mov.u32 %r9, 10; bra $L_2; $L_1: mov.u32 %r9, 20; $L_2: st.global.u32 [%rd4], %r9;";
+    assert_eq!(run(jumps, 1, 4, &[], 0).unwrap(), [10, 20, 10, 20]);
+    let broken = broken(&jumps.replace("brx.idx %r8", "brx.idx %r2"), 1, 4);
+    assert_eq!((broken.rule, broken.thread), (Rule::NoTarget, [2, 0, 0]));
+    let spaces = "mov.u32 %r8, memory; cvt.u64.u32 %rd9, %r8; cvta.shared.u64 %rd9, %rd9;
+        isspacep.shared %p1, %rd9; isspacep.global %p2, %rd9; isspacep.global %p3, %rd1;
+        selp.b32 %r9, 1, 0, %p1; @%p2 add.s32 %r9, %r9, 2; @%p3 add.s32 %r9, %r9, 4;
+        st.u32 [%rd9], %r9; ld.shared.u32 %r9, [memory]; st.global.u32 [%rd4], %r9;";
+    assert_eq!(run(spaces, 1, 1, &[], 0).unwrap(), [5]);
     // Half of the warp takes another way, and shuffles among itself.
     let parted = "setp.lt.u32 %p1, %r2, 16; xor.b32 %r8, %r2, 1; @%p1 bra $L_1; \
         shfl.sync.idx.b32 %r9, %r2, %r8, 31, 0xffff0000; bra $L_2; \
@@ -237,6 +293,34 @@ fn products_of_matrices() {
         {%r10, %r10, %r10, %r10}, {%r11, %r11}, {%r12, %r12, %r12, %r12};
         st.global.u32 [%rd4], %r23;";
     assert_eq!(run(product, 1, 32, &[], 0).unwrap(), [1_u32.wrapping_sub(192); 32]);
+    // All elements are one half in sums of one half, or of 19 bits, or are the same double.
+    for (product, expected) in [
+        (
+            "mov.u32 %r10, 0x38003800; mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16
+            {%r20, %r21}, {%r10, %r10}, {%r10}, {%r10, %r10}; st.global.u32 [%rd4], %r21;",
+            0x4100_4100,
+        ),
+        (
+            "mov.u32 %r10, 0x3f000fff; mov.u32 %r11, 0; mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32
+            {%r20, %r21, %r22, %r23}, {%r10, %r10}, {%r10}, {%r11, %r11, %r11, %r11};
+            st.global.u32 [%rd4], %r22;",
+            1_f32.to_bits(),
+        ),
+        (
+            "mov.b64 %rd9, 0d4000000000000000; mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64
+            {%rd10, %rd11}, {%rd9}, {%rd9}, {%rd9, %rd9}; cvt.rzi.u32.f64 %r9, %rd11;
+            st.global.u32 [%rd4], %r9;",
+            18,
+        ),
+        (
+            "mov.u32 %r10, 0x80808080; mov.u32 %r11, 0x7fffffff;
+            mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.s8.s32
+            {%r20, %r21}, {%r10}, {%r10}, {%r11, %r11}; st.global.u32 [%rd4], %r21;",
+            0x7fff_ffff,
+        ),
+    ] {
+        assert_eq!(run(product, 1, 32, &[], 0).unwrap(), [expected; 32], "{product}");
+    }
     // A row of 16 bytes for each of 8 lanes; each lane gets a word.
     let load = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; bar.warp.sync -1;
         and.b32 %r11, %r2, 7; shl.b32 %r11, %r11, 4;
@@ -315,11 +399,18 @@ fn faults_name_the_thread_and_the_place() {
 #[test]
 fn unknown_instructions_are_named() {
     for statement in [
-        "ex2.approx.f32 %r9, %r8;",
-        "add.sat.s32 %r9, %r8, 1;",
-        "bar.sync 1;",
-        "mul.rz.f32 %r9, %r8, %r8;",
-        "add.f16 %rs1, %rs2, %rs3;",
+        "ex2.f32 %r9, %r8;",
+        "cvt.f16.f32 %rs1, %r8;",
+        "cvt.rn.satfinite.e4m3x2.f32 %rs1, %r7, %r8;",
+        "add.sat.u32 %r9, %r8, 1;",
+        "div.f32 %r9, %r8, %r8;",
+        "bar.sync 16;",
+        "call (%r9), f, (%r8);",
+        "call.uni k;",
+        "brx.idx %r9, $L_table;",
+        "atom.global.add.f32.v2 %r9, [%rd1], %r8;",
+        "wgmma.fence.sync.aligned;",
+        "tex.1d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [a, {%r5}];",
         "mov.u32 %r9, %smid;",
         "cvt.u32.b128 %r9, %r8;",
         "ldmatrix.sync.aligned.m8n8.x5.shared.b16 {%r1, %r2, %r3, %r4, %r5}, [%r6];",

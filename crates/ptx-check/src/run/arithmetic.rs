@@ -1,5 +1,6 @@
 //! What an instruction computes from the operands of its own thread.
 
+use super::floating;
 use super::program::{window, window_of};
 use crate::syntax::{Instruction, Kind, Type};
 
@@ -12,17 +13,9 @@ pub(super) const fn low(value: u64, bits: u32) -> u64 {
 }
 
 /// Returns the lowest bits of a value as a signed number.
-const fn signed(value: u64, bits: u32) -> i64 {
+pub(super) const fn signed(value: u64, bits: u32) -> i64 {
     let unused = 64 - bits;
     ((value << unused) as i64) >> unused
-}
-
-const fn single(value: u64) -> f32 {
-    f32::from_bits(value as u32)
-}
-
-const fn double(value: u64) -> f64 {
-    f64::from_bits(value)
 }
 
 /// Returns what an instruction computes, or `None` if it is not known.
@@ -30,7 +23,6 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
     let names = &instruction.modifiers[..];
     let kind = Type::parse(names.last()?);
     let is_plain = names.len() == 1;
-    let half = |name| names.first() == Some(&name) && names.len() == 2;
     match instruction.opcode {
         "mov" => {
             let bits = kind.filter(|_| is_plain)?.bits;
@@ -50,7 +42,7 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
             let start = window(names.first().filter(|_| is_plain)?)?;
             Some(Box::new(move |[a, ..]| u64::from(window_of(*a) == start)))
         }
-        "cvt" => convert(names),
+        "cvt" => floating::convert(names),
         "setp" => compare(names),
         "selp" => {
             let bits = kind.filter(|_| is_plain)?.bits;
@@ -84,23 +76,109 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
                 low(value, 32)
             }))
         }
-        opcode => {
-            let kind = kind?;
-            match kind.kind {
-                Kind::Float => float(opcode, names, kind.bits),
-                _ if half("wide") || half("hi") || half("lo") => product(opcode, names[0], kind),
-                _ if is_plain => whole(opcode, kind),
+        "dp4a" | "dp2a" => dot_product(instruction.opcode, names),
+        opcode => match kind {
+            Some(kind) if kind.kind != Kind::Float => match names {
+                ["wide" | "hi" | "lo", _] => product(opcode, names[0], kind),
+                ["sat", "s32"] => saturated(opcode),
+                ["shiftamt", _] if opcode == "bfind" => whole("bfind.shiftamt", kind),
+                [_] => whole(opcode, kind),
                 _ => None,
-            }
-        }
+            },
+            _ => floating::compute(opcode, names),
+        },
     }
 }
 
+/// Sums that stay in the range of 32 bits.
+fn saturated(opcode: &str) -> Option<Compute> {
+    let sign = match opcode {
+        "add" => 1,
+        "sub" => -1,
+        _ => return None,
+    };
+    Some(Box::new(move |[a, b, ..]| {
+        let sum = signed(*a, 32) + sign * signed(*b, 32);
+        low(sum.clamp(i32::MIN.into(), i32::MAX.into()) as u64, 32)
+    }))
+}
+
+/// A sum of the products of bytes with bytes (`dp4a`) or with two numbers of 16 bits (`dp2a`).
+fn dot_product(opcode: &str, names: &[&str]) -> Option<Compute> {
+    let (half, kinds) = match (opcode, names) {
+        ("dp4a", kinds @ [_, _]) => (None, kinds),
+        ("dp2a", [half @ ("lo" | "hi"), kinds @ ..]) => (Some(*half == "hi"), kinds),
+        _ => return None,
+    };
+    let [a_signed, b_signed] = match kinds {
+        [a, b] if [a, b].iter().all(|kind| matches!(**kind, "s32" | "u32")) => {
+            [a, b].map(|kind| *kind == "s32")
+        }
+        _ => return None,
+    };
+    let part = |value: u64, bits: u32, index: u32, is_signed: bool| {
+        let part = low(value >> (bits * index), bits);
+        if is_signed { signed(part, bits) } else { part as i64 }
+    };
+    Some(Box::new(move |[a, b, c, _]| {
+        let sum: i64 = match half {
+            None => (0..4).map(|i| part(*a, 8, i, a_signed) * part(*b, 8, i, b_signed)).sum(),
+            Some(is_high) => {
+                let first = 2 * u32::from(is_high);
+                let pair = |i| part(*a, 16, i, a_signed) * part(*b, 8, first + i, b_signed);
+                pair(0) + pair(1)
+            }
+        };
+        low(c.wrapping_add(sum as u64), 32)
+    }))
+}
+
+/// Returns a sum or difference with the carry of the last one, `None` if it is not known. The
+/// operands are `a`, `b`, `c` and the carry, and the new carry is the bit above the result.
+pub(super) fn with_carry(opcode: &str, names: &[&str]) -> Option<(Wide, u32)> {
+    let Type { kind, bits } = Type::parse(names.last()?)?;
+    let is_signed = match kind {
+        Kind::Signed => true,
+        Kind::Unsigned => false,
+        _ => return None,
+    };
+    let part = match (opcode, names) {
+        ("add" | "addc" | "sub" | "subc", [_]) => None,
+        ("mad" | "madc", [part @ ("lo" | "hi"), _]) => Some(bits * u32::from(*part == "hi")),
+        _ => return None,
+    };
+    let is_difference = opcode.starts_with("sub");
+    let wide: Wide = Box::new(move |[a, b, c, carry]| {
+        let [a, b, c] = [a, b, c].map(|value| u128::from(low(*value, bits)));
+        let carry = u128::from(*carry);
+        match part {
+            None if is_difference => a.wrapping_sub(b).wrapping_sub(carry),
+            None => a + b + carry,
+            Some(shift) => {
+                let product = match is_signed {
+                    true => {
+                        let [a, b] = [a, b].map(|value| i128::from(signed(value as u64, bits)));
+                        (a * b) as u128
+                    }
+                    false => a * b,
+                };
+                u128::from(low((product >> shift) as u64, bits)) + c + carry
+            }
+        }
+    });
+    Some((wide, bits))
+}
+
+/// Computes a result that is wider than a register.
+pub(super) type Wide = Box<dyn Fn(&[u64; 4]) -> u128 + Send + Sync>;
+
 /// Products and their sums with another number.
 fn product(opcode: &str, part: &str, kind: Type) -> Option<Compute> {
+    // Products of the lowest 24 bits, whose high part is bits 16 to 47.
+    let is_short = matches!(opcode, "mul24" | "mad24");
     let adds = match opcode {
-        "mul" => false,
-        "mad" => true,
+        "mul" | "mul24" => false,
+        "mad" | "mad24" => true,
         _ => return None,
     };
     let is_signed = match kind.kind {
@@ -108,10 +186,13 @@ fn product(opcode: &str, part: &str, kind: Type) -> Option<Compute> {
         Kind::Unsigned => false,
         _ => return None,
     };
-    let bits = kind.bits;
+    let bits = if is_short { 24 } else { kind.bits };
+    (!is_short || kind.bits == 32).then_some(())?;
     let (shift, wide) = match part {
-        "lo" => (0, bits),
+        "lo" => (0, kind.bits),
+        "hi" if is_short => (16, 32),
         "hi" => (bits, bits),
+        _ if is_short => return None,
         _ if bits < 64 => (0, 2 * bits),
         _ => return None,
     };
@@ -173,6 +254,25 @@ fn whole(opcode: &str, kind: Type) -> Option<Compute> {
         "clz" => {
             Some(Box::new(move |[a, ..]| u64::from(low(*a, bits).leading_zeros() - (64 - bits))))
         }
+        "bfind" | "bfind.shiftamt" => {
+            let counts_shift = opcode != "bfind";
+            Some(Box::new(move |[a, ..]| {
+                // The highest bit that is not a copy of the sign.
+                let ones = if is_signed && signed(*a, bits) < 0 { !a } else { *a };
+                match low(ones, bits) {
+                    0 => low(u64::MAX, 32),
+                    ones if counts_shift => u64::from(ones.leading_zeros() - (64 - bits)),
+                    ones => u64::from(ones.ilog2()),
+                }
+            }))
+        }
+        "sad" => Some(Box::new(move |[a, b, c, _]| {
+            let of = |value: u64| match is_signed {
+                true => i128::from(signed(value, bits)),
+                false => i128::from(low(value, bits)),
+            };
+            low(c.wrapping_add((of(*a) - of(*b)).unsigned_abs() as u64), bits)
+        })),
         "brev" => Some(Box::new(move |[a, ..]| low(*a, bits).reverse_bits() >> (64 - bits))),
         "bfe" => Some(Box::new(move |[a, from, count, _]| {
             let (from, count) = ((from & 255) as u32, (count & 255) as u32);
@@ -198,51 +298,13 @@ fn whole(opcode: &str, kind: Type) -> Option<Compute> {
     }
 }
 
-/// Operations on floating-point numbers, which round to the nearest number.
-fn float(opcode: &str, names: &[&str], bits: u32) -> Option<Compute> {
-    let rounding = &names[..names.len() - 1];
-    let is_nearest = rounding == ["rn"];
-    (rounding.is_empty() || is_nearest).then_some(())?;
-    macro_rules! of {
-        (|$a:ident, $b:ident, $c:ident| $value:expr) => {
-            match bits {
-                32 => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
-                    let ($a, $b, $c) = (single(*$a), single(*$b), single(*$c));
-                    let _ = ($a, $b, $c);
-                    let value: f32 = $value;
-                    // GPUs have one NaN of 32 bits.
-                    u64::from(if value.is_nan() { 0x7fff_ffff } else { value.to_bits() })
-                }) as Compute),
-                64 => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
-                    let ($a, $b, $c) = (double(*$a), double(*$b), double(*$c));
-                    let _ = ($a, $b, $c);
-                    f64::to_bits($value)
-                }) as Compute),
-                _ => None,
-            }
-        };
-    }
-    match opcode {
-        "add" => of!(|a, b, c| a + b),
-        "sub" => of!(|a, b, c| a - b),
-        "mul" => of!(|a, b, c| a * b),
-        "fma" if is_nearest => of!(|a, b, c| a.mul_add(b, c)),
-        "div" if is_nearest => of!(|a, b, c| a / b),
-        "sqrt" if is_nearest => of!(|a, b, c| a.sqrt()),
-        "rcp" if is_nearest => of!(|a, b, c| 1.0 / a),
-        "neg" => of!(|a, b, c| -a),
-        "abs" => of!(|a, b, c| a.abs()),
-        "min" => of!(|a, b, c| a.min(b)),
-        "max" => of!(|a, b, c| a.max(b)),
-        _ => None,
-    }
-}
-
 /// Comparisons, combined with another truth value if the name says so.
 fn compare(names: &[&str]) -> Option<Compute> {
-    let (comparison, combined, kind) = match names {
-        [comparison, kind] => (*comparison, "", *kind),
-        [comparison, combined, kind] => (*comparison, *combined, *kind),
+    let flushes = names.contains(&"ftz");
+    let names: Vec<&str> = names.iter().copied().filter(|name| *name != "ftz").collect();
+    let (comparison, combined, kind) = match names[..] {
+        [comparison, kind] => (comparison, "", kind),
+        [comparison, combined, kind] => (comparison, combined, kind),
         _ => return None,
     };
     let combine: fn(bool, bool) -> bool = match combined {
@@ -252,36 +314,12 @@ fn compare(names: &[&str]) -> Option<Compute> {
         "xor" => |a, b| a != b,
         _ => return None,
     };
-    let Type { kind, bits } = Type::parse(kind)?;
-    if kind == Kind::Float {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        // Names with `u` also hold if one of the numbers is NaN.
-        let holds: fn(Option<std::cmp::Ordering>) -> bool = match comparison {
-            "eq" => |order| order == Some(Equal),
-            "ne" => |order| matches!(order, Some(Less | Greater)),
-            "lt" => |order| order == Some(Less),
-            "le" => |order| matches!(order, Some(Less | Equal)),
-            "gt" => |order| order == Some(Greater),
-            "ge" => |order| matches!(order, Some(Greater | Equal)),
-            "equ" => |order| matches!(order, None | Some(Equal)),
-            "neu" => |order| order != Some(Equal),
-            "ltu" => |order| matches!(order, None | Some(Less)),
-            "leu" => |order| order != Some(Greater),
-            "gtu" => |order| matches!(order, None | Some(Greater)),
-            "geu" => |order| order != Some(Less),
-            "num" => |order| order.is_some(),
-            "nan" => |order| order.is_none(),
-            _ => return None,
-        };
-        (bits >= 32).then_some(())?;
-        return Some(Box::new(move |[a, b, c, _]| {
-            let order = match bits {
-                32 => single(*a).partial_cmp(&single(*b)),
-                _ => double(*a).partial_cmp(&double(*b)),
-            };
-            u64::from(combine(holds(order), c & 1 == 1))
-        }));
-    }
+    let Some(Type { kind, bits }) = Type::parse(kind).filter(|kind| kind.kind != Kind::Float)
+    else {
+        let holds = floating::compare(comparison, kind, flushes)?;
+        return Some(Box::new(move |[a, b, c, _]| u64::from(combine(holds(*a, *b), c & 1 == 1))));
+    };
+    (!flushes).then_some(())?;
     let holds: fn(i128, i128) -> bool = match comparison {
         "eq" => |a, b| a == b,
         "ne" => |a, b| a != b,
@@ -300,80 +338,25 @@ fn compare(names: &[&str]) -> Option<Compute> {
     }))
 }
 
-/// Conversions between types.
-fn convert(names: &[&str]) -> Option<Compute> {
-    let [rounding @ .., to, from] = names else { return None };
-    let (to, from) = (Type::parse(to)?, Type::parse(from)?);
-    let is_float = |kind: Type| kind.kind == Kind::Float;
-    let (to_bits, from_bits) = (to.bits, from.bits);
-    let from_signed = from.kind == Kind::Signed;
-    match (is_float(to), is_float(from), rounding) {
-        (false, false, []) => Some(Box::new(move |[a, ..]| {
-            let value = if from_signed { signed(*a, from_bits) as u64 } else { low(*a, from_bits) };
-            // A register that is wider than the type gets its sign.
-            if to.kind == Kind::Signed {
-                signed(value, to_bits) as u64
-            } else {
-                low(value, to_bits)
-            }
-        })),
-        (true, false, ["rn"]) if to_bits >= 32 => Some(Box::new(move |[a, ..]| {
-            let (sign, plain) = (signed(*a, from_bits), low(*a, from_bits));
-            match (to_bits, from_signed) {
-                (32, true) => u64::from((sign as f32).to_bits()),
-                (32, false) => u64::from((plain as f32).to_bits()),
-                (_, true) => (sign as f64).to_bits(),
-                (_, false) => (plain as f64).to_bits(),
-            }
-        })),
-        (false, true, [mode]) if from_bits >= 32 => {
-            let round: fn(f64) -> f64 = match *mode {
-                "rzi" => f64::trunc,
-                "rni" => f64::round_ties_even,
-                "rmi" => f64::floor,
-                "rpi" => f64::ceil,
-                _ => return None,
-            };
-            let is_signed = to.kind == Kind::Signed;
-            let most =
-                if is_signed { (1_u64 << (to_bits - 1)) - 1 } else { low(u64::MAX, to_bits) };
-            Some(Box::new(move |[a, ..]| {
-                let value = if from_bits == 32 { f64::from(single(*a)) } else { double(*a) };
-                let value = round(value);
-                // `as` gives the nearest number of the type, and zero for NaN.
-                if is_signed {
-                    low((value as i64).clamp(-(most as i64) - 1, most as i64) as u64, to_bits)
-                } else {
-                    (value as u64).min(most)
-                }
-            }))
-        }
-        (true, true, []) if (to_bits, from_bits) == (64, 32) => {
-            Some(Box::new(|[a, ..]| f64::from(single(*a)).to_bits()))
-        }
-        (true, true, ["rn"]) if (to_bits, from_bits) == (32, 64) => {
-            Some(Box::new(|[a, ..]| u64::from((double(*a) as f32).to_bits())))
-        }
-        _ => None,
-    }
-}
-
-/// Returns what an atomic operation makes of a memory's value and its operands.
-pub(super) fn update(name: &str, kind: Type) -> Option<Compute> {
+/// Returns what an atomic operation makes of a memory's value and its operands, and the number of
+/// bits of the value.
+pub(super) fn update(name: &str, kind: &str) -> Option<(Compute, u32)> {
+    let integer = Type::parse(kind).filter(|kind| kind.kind != Kind::Float);
+    let Some(kind) = integer.filter(|kind| (16..=64).contains(&kind.bits)) else {
+        // Sums of floating-point numbers round to the nearest.
+        let function = floating::compute(name, &["rn", kind]).filter(|_| name == "add")?;
+        return Some((function, floating::bits(kind)?));
+    };
     let bits = kind.bits;
-    match name {
-        "add" if kind.kind == Kind::Float => float("add", &["x"], bits),
-        "add" | "min" | "max" | "and" | "or" | "xor" if kind.kind != Kind::Float => {
-            whole(name, kind)
-        }
-        "exch" => Some(Box::new(move |[_, b, ..]| low(*b, bits))),
-        "cas" => Some(Box::new(move |[old, expected, new, _]| {
+    let function: Compute = match name {
+        "add" | "min" | "max" | "and" | "or" | "xor" => whole(name, kind)?,
+        "exch" => Box::new(move |[_, b, ..]| low(*b, bits)),
+        "cas" => Box::new(move |[old, expected, new, _]| {
             low(if low(*old, bits) == low(*expected, bits) { *new } else { *old }, bits)
-        })),
-        "inc" => Some(Box::new(|[old, most, ..]| if old >= most { 0 } else { old + 1 })),
-        "dec" => {
-            Some(Box::new(|[old, most, ..]| if *old == 0 || old > most { *most } else { old - 1 }))
-        }
-        _ => None,
-    }
+        }),
+        "inc" => Box::new(|[old, most, ..]| if old >= most { 0 } else { old + 1 }),
+        "dec" => Box::new(|[old, most, ..]| if *old == 0 || old > most { *most } else { old - 1 }),
+        _ => return None,
+    };
+    Some((function, bits))
 }

@@ -149,6 +149,9 @@ pub enum Rule {
     /// More time than the launch may take.
     #[error("the launch takes more time than it may")]
     TooSlow,
+    /// A barrier with a number that no barrier has.
+    #[error("a block has barriers 0 to 15, and not {0}")]
+    NoBarrier(u64),
     /// A jump to a place that its table does not have.
     #[error("the table of the jump has no such entry")]
     NoTarget,
@@ -173,6 +176,7 @@ impl Rule {
             Self::NotInSet => "not-in-set",
             Self::TooLong => "too-long",
             Self::TooSlow => "too-slow",
+            Self::NoBarrier(_) => "no-barrier",
             Self::NoTarget => "no-target",
             Self::Trap => "trap",
         }

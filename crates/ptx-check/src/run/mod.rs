@@ -14,6 +14,8 @@
 
 mod arithmetic;
 mod fault;
+mod float;
+mod floating;
 mod matrix;
 mod memory;
 mod program;
@@ -178,7 +180,8 @@ impl<'m> Launch<'m> {
             let Array { bytes, defined } = std::mem::take(array);
             regions.push(Region::new(bytes, defined, false));
         }
-        let mut memory = Memory { regions, shared: Region::default(), parameters };
+        let mut memory =
+            Memory { regions, shared: Region::default(), arrivals: Default::default(), parameters };
         let done = self.blocks(kernel, &code, shared as usize, &mut memory);
         for (array, region) in arrays.iter_mut().zip(memory.regions.drain(first..)) {
             *array = Array { bytes: region.bytes, defined: region.defined };
@@ -195,10 +198,9 @@ impl<'m> Launch<'m> {
     ) -> Result<u64, Error> {
         let mut left = self.most_instructions;
         let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
-        let mut block = Block::new(code, self.grid, self.block, end);
+        let mut block = Block::new(code, self.grid, self.block, shared, end);
         for number in 0..self.grid.iter().product() {
-            memory.shared = Region::undefined(shared);
-            block.begin(number, self.seed);
+            block.begin(memory, number, self.seed);
             block.run(memory, &mut left).map_err(|fault| self.broken(kernel, code, &fault))?;
         }
         Ok(self.most_instructions - left)

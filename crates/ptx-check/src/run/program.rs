@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::arithmetic::{Compute, compute, low, update};
+use super::arithmetic::{Compute, Wide, compute, low, update, with_carry};
 use super::fault::Error;
 use super::matrix::Product;
 use crate::syntax::{Function, Instruction, Kind, Module, Operand, Position, Type, Variable};
@@ -27,6 +27,7 @@ pub(super) enum Special {
     Lane,
     Warp,
     Warps,
+    WarpSize,
     /// The lanes whose numbers compare in this way with the thread's own.
     Lanes(&'static str),
 }
@@ -117,7 +118,7 @@ pub(super) enum Op {
         result: Option<usize>,
         at: Address,
         from: [Source; 2],
-        kind: Type,
+        bits: u32,
         function: Compute,
     },
     Jump(usize),
@@ -126,8 +127,7 @@ pub(super) enum Op {
     Exit,
     /// Stops the kernel.
     Trap,
-    /// Waits for all threads of the block.
-    BlockBarrier,
+    BlockBarrier(Barrier),
     /// Waits for the threads of a set of lanes.
     WarpBarrier(Source),
     Shuffle {
@@ -152,6 +152,37 @@ pub(super) enum Op {
         set: Source,
         bits: u32,
     },
+    /// Tells whether all lanes have the same value.
+    MatchAll {
+        to: Option<usize>,
+        equal: Option<usize>,
+        from: Source,
+        set: Source,
+        bits: u32,
+    },
+    /// Combines the values of several lanes.
+    Reduce {
+        to: usize,
+        from: Source,
+        set: Source,
+        function: Compute,
+    },
+    /// Chooses the first of several lanes.
+    Elect {
+        to: Option<usize>,
+        is_chosen: usize,
+        set: Source,
+    },
+    /// Tells which lanes execute this.
+    Active(usize),
+    /// Computes a result whose carry the next sum can use.
+    Carry {
+        to: usize,
+        carry: Option<usize>,
+        from: [Source; 4],
+        function: Wide,
+        bits: u32,
+    },
     Product(Product),
     LoadMatrix {
         to: Vec<usize>,
@@ -170,6 +201,29 @@ pub(super) enum Op {
     /// Fences order nothing here: the interpreter executes one thread after the other.
     Nothing,
 }
+
+/// A barrier of the block.
+pub(super) struct Barrier {
+    /// Its number.
+    pub(super) id: Source,
+    /// The number of threads for which it waits, or all of the block.
+    pub(super) count: Option<Source>,
+    /// Whether the threads that arrive wait for the others.
+    pub(super) waits: bool,
+    /// Whether all threads of a warp arrive together.
+    pub(super) is_aligned: bool,
+    pub(super) vote: Option<Vote>,
+}
+
+/// What a barrier makes of a truth value of each thread.
+pub(super) struct Vote {
+    pub(super) mode: &'static str,
+    pub(super) to: usize,
+    pub(super) from: Source,
+}
+
+/// The number of barriers of a block.
+pub(super) const BARRIERS: u64 = 16;
 
 /// An operation with its guard, and the instruction that it comes from, but for the end of a kernel.
 pub(super) struct Step<'m> {
@@ -274,6 +328,8 @@ impl<'m> Builder<'m> {
         self.local(function, &mut names)?;
         let first = self.code.widths.len();
         self.code.widths.extend(function.registers.iter().map(|known| known.kind.bits));
+        // The carry of sums.
+        self.code.widths.push(1);
         let (mut starts, mut jumps) = (Vec::new(), Vec::new());
         let is_kernel = self.calls.len() == 1;
         for (index, read) in function.code.iter().enumerate() {
@@ -417,10 +473,59 @@ impl Reader<'_, '_> {
         }
         match (read.opcode, names, &read.operands[..]) {
             ("ret" | "exit", [] | ["uni"], []) => Some(Op::Exit),
-            ("bar", ["sync"], [Operand::Integer(0)])
-            | ("barrier", ["sync"] | ["sync", "aligned"], [Operand::Integer(0)])
-            | ("bar", ["cta", "sync"], [Operand::Integer(0)]) => Some(Op::BlockBarrier),
-            ("bar", ["warp", "sync"], [set]) => Some(Op::WarpBarrier(self.source(set)?)),
+            ("activemask", ["b32"], [to]) => Some(Op::Active(self.register(to)?)),
+            ("trap", [], []) => Some(Op::Trap),
+            ("bar" | "barrier", ["warp", "sync"], [set]) => {
+                Some(Op::WarpBarrier(self.source(set)?))
+            }
+            ("bar" | "barrier", names, operands) => {
+                self.barrier(read.opcode, names, operands).map(Op::BlockBarrier)
+            }
+            ("prefetch" | "prefetchu", _, [_]) | ("nanosleep", ["u32"], [_]) => Some(Op::Nothing),
+            ("redux", ["sync", operation, kind], [to, from, set]) => {
+                let is_known = matches!(
+                    (*operation, *kind),
+                    ("add" | "min" | "max", "s32" | "u32") | ("and" | "or" | "xor", "b32")
+                );
+                let (function, 32) = update(operation, kind).filter(|_| is_known)? else {
+                    return None;
+                };
+                let (from, set) = (self.source(from)?, self.source(set)?);
+                Some(Op::Reduce { to: self.register(to)?, from, set, function })
+            }
+            ("elect", ["sync"], [Operand::Pair(to, is_chosen), set]) => {
+                let [to] = self.results(std::slice::from_ref(to))?[..] else { return None };
+                let is_chosen = self.register(is_chosen)?;
+                Some(Op::Elect { to, is_chosen, set: self.source(set)? })
+            }
+            ("match", ["all", "sync", kind], [to, from, set]) => {
+                let (to, equal) = match to {
+                    Operand::Pair(to, equal) => (to, self.results(std::slice::from_ref(equal))?[0]),
+                    to => (&Box::new(to.clone()), None),
+                };
+                let to = self.results(std::slice::from_ref(to))?[0];
+                let bits = Type::parse(kind)?.bits;
+                let (from, set) = (self.source(from)?, self.source(set)?);
+                Some(Op::MatchAll { to, equal, from, set, bits })
+            }
+            ("add" | "addc" | "sub" | "subc" | "mad" | "madc", names, [to, from @ ..])
+                if names.contains(&"cc") || read.opcode.ends_with('c') =>
+            {
+                let writes = names.contains(&"cc");
+                let names: Vec<&str> = names.iter().copied().filter(|n| *n != "cc").collect();
+                let (function, bits) = with_carry(read.opcode, &names)?;
+                (from.len() == if read.opcode.starts_with("mad") { 3 } else { 2 }).then_some(())?;
+                let carry = self.first + self.function.registers.len();
+                let mut sources = [Source::Constant(0); 4];
+                for (source, operand) in sources.iter_mut().zip(from) {
+                    *source = self.source(operand)?;
+                }
+                if read.opcode.ends_with('c') {
+                    sources[3] = Source::Register(carry);
+                }
+                let (to, carry) = (self.register(to)?, writes.then_some(carry));
+                Some(Op::Carry { to, carry, from: sources, function, bits })
+            }
             ("membar", [_], []) | ("fence", ["acq_rel" | "sc", _], []) => Some(Op::Nothing),
             ("mov", [kind], [Operand::Vector(to), from]) => {
                 let bits = Type::parse(kind)?.bits / u32::try_from(to.len()).ok()?.max(1);
@@ -525,24 +630,49 @@ impl Reader<'_, '_> {
         let [at, from @ ..] = operands else { return None };
         // The order and the scope of an atomic operation matter only to plain accesses, which are
         // races beside atomic ones.
-        let orders = ["relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys"];
+        let orders = ["relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys", "noftz"];
         let names: Vec<&str> = names.iter().copied().filter(|n| !orders.contains(n)).collect();
-        let [space, operation, kind] = names[..] else { return None };
-        let space = match space {
-            "global" => Space::Global,
-            "shared" => Space::Shared,
+        let (space, operation, kind) = match names[..] {
+            [operation, kind] => (Space::Generic, operation, kind),
+            ["global", operation, kind] => (Space::Global, operation, kind),
+            ["shared" | "shared::cta", operation, kind] => (Space::Shared, operation, kind),
             _ => return None,
         };
-        let kind = Type::parse(kind)?;
         let count = if operation == "cas" { 2 } else { 1 };
-        (from.len() == count && kind.bits >= 32 && kind.bits <= 64).then_some(())?;
+        (from.len() == count).then_some(())?;
         let mut sources = [Source::Constant(0); 2];
         for (source, operand) in sources.iter_mut().zip(from) {
             *source = self.source(operand)?;
         }
-        let function = update(operation, kind)?;
+        let (function, bits) = update(operation, kind)?;
         let at = self.address(space, at)?;
-        Some(Op::Atomic { result, at, from: sources, kind, function })
+        Some(Op::Atomic { result, at, from: sources, bits, function })
+    }
+
+    fn barrier(&self, opcode: &str, names: &[&str], operands: &[Operand<'_>]) -> Option<Barrier> {
+        let names: Vec<&str> = names.iter().copied().filter(|name| *name != "cta").collect();
+        let (action, names) = names.split_first()?;
+        let (is_aligned, names) = match names {
+            ["aligned", names @ ..] => (true, names),
+            names => (opcode == "bar", names),
+        };
+        let (vote, operands) = match (*action, names, operands) {
+            ("sync" | "arrive", [], operands) => (None, operands),
+            ("red", [mode, _], [to, operands @ .., from]) => {
+                let mode = one_of(mode, &["popc", "and", "or"])?;
+                let (to, from) = (self.register(to)?, self.source(from)?);
+                (Some(Vote { mode, to, from }), operands)
+            }
+            _ => return None,
+        };
+        let waits = *action != "arrive";
+        let (id, count) = match operands {
+            [id] if waits => (self.source(id)?, None),
+            [id, count] => (self.source(id)?, Some(self.source(count)?)),
+            _ => return None,
+        };
+        let is_known = !matches!(id, Source::Constant(id) if id >= BARRIERS);
+        is_known.then_some(Barrier { id, count, waits, is_aligned, vote })
     }
 
     fn register(&self, operand: &Operand<'_>) -> Option<usize> {
@@ -606,6 +736,7 @@ fn special(name: &str) -> Option<Special> {
         ("%laneid", None) => Special::Lane,
         ("%warpid", None) => Special::Warp,
         ("%nwarpid", None) => Special::Warps,
+        ("WARP_SZ", None) => Special::WarpSize,
         (name, None) => {
             let way = name.strip_prefix("%lanemask_")?;
             Special::Lanes(one_of(way, &["eq", "le", "lt", "ge", "gt"])?)
@@ -621,15 +752,19 @@ fn access(names: &[&str]) -> Option<(Space, Type, usize, bool)> {
     for name in names {
         match *name {
             "global" | "const" => space = Space::Global,
+            name if name.starts_with("L1::") || name.starts_with("L2::") => {
+                // Others have an operand more.
+                (name != "L2::cache_hint").then_some(())?;
+            }
             "shared" | "shared::cta" => space = Space::Shared,
             "local" => space = Space::Local,
-            "param" => space = Space::Parameter,
+            "param" | "param::entry" | "param::func" => space = Space::Parameter,
             "v2" => count = 2,
             "v4" => count = 4,
             "relaxed" | "acquire" | "release" => is_relaxed = true,
             // Hints for caches.
-            "nc" | "volatile" | "gpu" | "cta" | "sys" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb"
-            | "wt" => {}
+            "nc" | "volatile" | "weak" | "gpu" | "cta" | "sys" | "ca" | "cg" | "cs" | "lu"
+            | "cv" | "wb" | "wt" => {}
             name => {
                 let is_known = |kind: &Type| kind.bits >= 8 && kind.bits <= 64;
                 kind = Some(Type::parse(name).filter(is_known)?);

@@ -242,8 +242,20 @@ impl<'a> Parser<'a> {
                     };
                     offset = value as i64;
                 }
+                let address = Operand::Address(Box::new(base), offset);
+                if self.peek().text != "," {
+                    self.expect("]")?;
+                    return Ok(address);
+                }
+                // A texture or a tensor with coordinates.
+                let mut parts = vec![address];
+                self.enter()?;
+                while self.take(",") {
+                    parts.push(self.operand(scope)?);
+                }
+                self.leave();
                 self.expect("]")?;
-                Ok(Operand::Address(Box::new(base), offset))
+                Ok(Operand::List(parts))
             }
             _ => Err(self.unexpected("an operand")),
         }

@@ -1,14 +1,18 @@
 //! Executes the instructions of a block, warp by warp.
 
+mod barrier;
+
 use std::time::Instant;
 
+use self::barrier::Arrival;
 use super::APART;
 use super::arithmetic::low;
-use super::fault::{Fault, Moment, Rule};
+use super::fault::{Fault, Kind, Moment, Rule};
 use super::memory::{Order, Region, Use};
 use super::place;
-use super::program::{Address, Code, Op, Source, Space, Special, Step, extended, located};
-use crate::syntax::Type;
+use super::program::{
+    Address, BARRIERS, Code, Op, Source, Space, Special, Step, extended, located,
+};
 
 /// The most instructions that a warp executes before another one may.
 const SLICE: u32 = 1 << 16;
@@ -20,6 +24,8 @@ pub(super) struct Memory {
     pub(super) regions: Vec<Region>,
     /// The shared memory of the present block.
     pub(super) shared: Region,
+    /// Who has arrived at the barriers of the present block without waiting, in order.
+    pub(super) arrivals: [Vec<Arrival>; BARRIERS as usize],
     pub(super) parameters: Region,
 }
 
@@ -48,6 +54,8 @@ struct Pending {
 /// A block.
 pub(super) struct Block<'p> {
     code: &'p Code<'p>,
+    /// The bytes of shared memory.
+    shared: usize,
     end: Option<Instant>,
     /// The order of the warps, and whose numbers tell for how long they run.
     random: Option<fastrand::Rng>,
@@ -65,6 +73,9 @@ struct Warp {
     states: [State; 32],
     /// The number of barriers of the block that it has passed.
     barriers: u32,
+    /// For each warp of the block, its number of barriers when it last met this one, itself or
+    /// through others. What it did before comes before what this one does.
+    known: Vec<u32>,
     /// The number of barriers of the warp that each lane has passed, plus one.
     clocks: [u32; 32],
     /// For each lane, the clock of each lane when they last met.
@@ -84,15 +95,21 @@ struct Past<'w> {
     block: u32,
     warp: u32,
     barriers: u32,
+    known: &'w [u32],
     seen: &'w [u32; 32],
 }
 
 impl Order for Past<'_> {
     fn is_before(&self, earlier: &Moment) -> bool {
-        earlier.block == self.block
-            && (earlier.barriers < self.barriers
-                || earlier.thread / 32 == self.warp
-                    && earlier.clock <= self.seen[earlier.thread as usize % 32])
+        if earlier.block != self.block {
+            return false;
+        }
+        let warp = earlier.thread / 32;
+        if warp == self.warp {
+            let seen = self.seen[earlier.thread as usize % 32];
+            return earlier.barriers < self.barriers || earlier.clock <= seen;
+        }
+        earlier.barriers < self.known[warp as usize]
     }
 }
 
@@ -101,20 +118,24 @@ impl<'p> Block<'p> {
         code: &'p Code<'p>,
         grid: [u32; 3],
         shape: [u32; 3],
+        shared: usize,
         end: Option<Instant>,
     ) -> Self {
         let warps = shape.iter().product::<u32>().div_ceil(32);
         let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; code.widths.len()]));
         let warps = warps.collect();
-        Self { code, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
+        Self { code, shared, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
     }
 
     /// Begins another block, with the registers of the last one.
-    pub(super) fn begin(&mut self, number: u32, seed: Option<u64>) {
+    pub(super) fn begin(&mut self, memory: &mut Memory, number: u32, seed: Option<u64>) {
         let local = self.code.local as usize;
+        memory.arrivals = Default::default();
+        memory.shared = Region::undefined(self.shared);
         self.random = seed.map(|seed| fastrand::Rng::with_seed(seed ^ u64::from(number) << 32));
         (self.number, self.place) = (number, place(number, self.grid));
         let threads: u32 = self.shape.iter().product();
+        let warps = self.warps.len();
         for (number, warp) in (0..).zip(&mut self.warps) {
             let exists = |lane: usize| 32 * number + (lane as u32) < threads;
             let states =
@@ -127,6 +148,7 @@ impl<'p> Block<'p> {
                 number,
                 states,
                 clocks: [1; 32],
+                known: vec![0; warps],
                 local: (0..32).map(|_| Region::undefined(local)).collect(),
                 copies: (0..32).map(|_| Vec::new()).collect(),
                 ..Warp::none(std::mem::take(&mut warp.registers))
@@ -150,33 +172,17 @@ impl<'p> Block<'p> {
                 done?;
             }
             // A thread that asks again and again whether another one is done lets it run.
-            if self.warps.iter().any(|warp| warp.in_state(State::Running) != 0) {
+            if self.open_barriers(&mut memory.arrivals)?
+                || self.warps.iter().any(|w| w.in_state(State::Running) != 0)
+            {
                 continue;
             }
-            let states =
-                || self.warps.iter().flat_map(|warp| (0..32).map(move |lane| (warp, lane)));
-            let waiting = states().find(|(warp, lane)| warp.states[*lane] == State::Waiting);
-            let Some((first, lane)) = waiting else { return Ok(()) };
-            // All threads of the block must wait, and those of a warp at the same instruction.
-            let exists = |warp: &Warp, lane: usize| {
-                32 * warp.number + (lane as u32) < self.shape.iter().product()
+            let mut states =
+                self.warps.iter().flat_map(|warp| (0..32).map(move |lane| (warp, lane)));
+            return match states.find(|(warp, lane)| warp.states[*lane] == State::Waiting) {
+                Some((warp, lane)) => Err(Fault::rule(self.moment(warp, lane), Rule::Divergent)),
+                None => Ok(()),
             };
-            let meets = |(warp, other): (&Warp, usize)| {
-                !exists(warp, other)
-                    || warp.states[other] == State::Waiting && warp.at[other] == warp.at[0]
-            };
-            if !states().all(meets) {
-                return Err(Fault::rule(self.moment(first, lane), Rule::Divergent));
-            }
-            for warp in &mut self.warps {
-                warp.barriers += 1;
-                for lane in 0..32 {
-                    if warp.states[lane] == State::Waiting {
-                        warp.states[lane] = State::Running;
-                        warp.at[lane] += 1;
-                    }
-                }
-            }
         }
     }
 
@@ -280,7 +286,10 @@ impl<'p> Block<'p> {
                     return Err(Fault::rule(self.moment(warp, lane), Rule::Trap));
                 }
             }
-            Op::Exit | Op::BlockBarrier => {
+            Op::BlockBarrier(barrier) if !barrier.waits => {
+                self.arrive(warp, &mut memory.arrivals, barrier, active)?;
+            }
+            Op::Exit | Op::BlockBarrier(_) => {
                 let state = if matches!(op, Op::Exit) { State::Ended } else { State::Waiting };
                 for lane in each(group) {
                     match active >> lane & 1 {
@@ -360,6 +369,14 @@ impl<'p> Block<'p> {
         Ok(true)
     }
 
+    fn value(&self, warp: &Warp, lane: usize, source: Source) -> u64 {
+        match source {
+            Source::Register(index) => warp.registers[index][lane],
+            Source::Constant(value) => value,
+            source => self.lanes(warp, source)[lane],
+        }
+    }
+
     fn lanes(&self, warp: &Warp, source: Source) -> Lanes {
         match source {
             Source::Register(index) => warp.registers[index],
@@ -376,6 +393,7 @@ impl<'p> Block<'p> {
                         Special::Lane => lane as u32,
                         Special::Warp => warp.number,
                         Special::Warps => self.warps.len() as u32,
+                        Special::WarpSize => 32,
                         Special::Lanes(way) => {
                             let own = 1_u32 << lane;
                             match way {
@@ -455,14 +473,25 @@ impl<'p> Block<'p> {
                 for lane in each(active) {
                     let size = kind.bytes() as usize;
                     let bytes = size * from.len();
-                    let (region, start) =
-                        self.access(warp, memory, lane, *to, addresses[lane], bytes, how)?;
+                    let access = self.access(warp, memory, lane, *to, addresses[lane], bytes, how);
+                    let (region, start) = match access {
+                        // Compilers let several lanes write the same value to the same place.
+                        Err(Fault { kind: Kind::Race { .. }, .. })
+                            if each(active & ((1 << lane) - 1)).any(|other| {
+                                addresses[other] == addresses[lane]
+                                    && values.iter().all(|value| value[other] == value[lane])
+                            }) =>
+                        {
+                            continue;
+                        }
+                        access => access?,
+                    };
                     for (i, value) in values.iter().enumerate() {
                         region.write(start + i * size, size, value[lane]);
                     }
                 }
             }
-            Op::Atomic { result, at, from, kind: Type { bits, .. }, function } => {
+            Op::Atomic { result, at, from, bits, function } => {
                 let [b, c] = from.map(|source| self.lanes(warp, source));
                 let addresses = self.lanes(warp, at.base);
                 let bytes = *bits as usize / 8;
@@ -526,6 +555,47 @@ impl<'p> Block<'p> {
                     warp.registers[*to][lane] = equal.into();
                 }
             }
+            Op::MatchAll { to, equal, from, bits, .. } => {
+                let values = self.lanes(warp, *from).map(|value| low(value, *bits));
+                let first = values[active.trailing_zeros() as usize % 32];
+                let is_equal = each(active).all(|lane| values[lane] == first);
+                let set = if is_equal { active } else { 0 };
+                for lane in each(active) {
+                    for (to, value) in [(to, u64::from(set)), (equal, u64::from(is_equal))] {
+                        if let Some(to) = to {
+                            warp.registers[*to][lane] = value;
+                        }
+                    }
+                }
+            }
+            Op::Reduce { to, from, function, .. } => {
+                let values = self.lanes(warp, *from);
+                let all = each(active).map(|lane| values[lane]);
+                let all = all.reduce(|a, b| function(&[a, b, 0, 0])).unwrap_or(0);
+                each(active).for_each(|lane| warp.registers[*to][lane] = all);
+            }
+            Op::Elect { to, is_chosen, .. } => {
+                let first = active.trailing_zeros();
+                for lane in each(active) {
+                    if let Some(to) = to {
+                        warp.registers[*to][lane] = first.into();
+                    }
+                    warp.registers[*is_chosen][lane] = u64::from(lane as u32 == first);
+                }
+            }
+            Op::Active(to) => {
+                each(active).for_each(|lane| warp.registers[*to][lane] = active.into());
+            }
+            Op::Carry { to, carry, from, function, bits } => {
+                let [a, b, c, d] = from.map(|source| self.lanes(warp, source));
+                for lane in each(active) {
+                    let wide = function(&[a[lane], b[lane], c[lane], d[lane]]);
+                    warp.registers[*to][lane] = low(wide as u64, *bits);
+                    if let Some(carry) = carry {
+                        warp.registers[*carry][lane] = (wide >> bits) as u64 & 1;
+                    }
+                }
+            }
             Op::Product(product) => product.multiply(&mut warp.registers),
             Op::LoadMatrix { to, from, is_transposed } => {
                 self.load_matrix(warp, memory, to, *from, *is_transposed, active)?;
@@ -565,7 +635,7 @@ impl<'p> Block<'p> {
             | Op::JumpTable(..)
             | Op::Trap
             | Op::Exit
-            | Op::BlockBarrier => {}
+            | Op::BlockBarrier(_) => {}
         }
         Ok(())
     }
@@ -607,6 +677,7 @@ impl<'p> Block<'p> {
             block: self.number,
             warp: warp.number,
             barriers: warp.barriers,
+            known: &warp.known,
             seen: &warp.seen[lane],
         };
         (self.moment(warp, lane), past)
@@ -629,6 +700,7 @@ impl<'p> Block<'p> {
             block: self.number,
             warp: warp.number,
             barriers: warp.barriers,
+            known: &warp.known,
             seen: &warp.seen[lane],
         };
         let whole = base.wrapping_add_signed(address.offset);
@@ -662,6 +734,7 @@ impl Warp {
             at: [0; 32],
             states: [State::Ended; 32],
             barriers: 0,
+            known: Vec::new(),
             clocks: [0; 32],
             seen: Box::new([[0; 32]; 32]),
             local: Vec::new(),
@@ -699,7 +772,10 @@ impl Op {
             Self::WarpBarrier(set)
             | Self::Shuffle { set, .. }
             | Self::Vote { set, .. }
-            | Self::Match { set, .. } => Some(Some(*set)),
+            | Self::Match { set, .. }
+            | Self::MatchAll { set, .. }
+            | Self::Reduce { set, .. }
+            | Self::Elect { set, .. } => Some(Some(*set)),
             Self::Product(_) | Self::LoadMatrix { .. } => Some(None),
             _ => None,
         }

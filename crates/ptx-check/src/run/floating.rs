@@ -1,0 +1,364 @@
+//! What instructions compute from floating-point numbers.
+
+use std::cmp::Ordering::{self, Equal, Greater, Less};
+
+use super::arithmetic::{Compute, low, signed};
+use super::float::{Finite, Format, Number, Rounding};
+use crate::syntax::{Kind, Type};
+
+/// Reads the name of a type: a format, and whether a register has two numbers.
+fn numbers(name: &str) -> Option<(Format, bool)> {
+    match name.strip_suffix("x2") {
+        Some(name @ ("f16" | "bf16")) => Some((Format::parse(name)?, true)),
+        Some(_) => None,
+        None => Some((Format::parse(name)?, false)),
+    }
+}
+
+/// Returns the number of bits of a type.
+pub(super) fn bits(name: &str) -> Option<u32> {
+    numbers(name).map(|(format, is_pair)| format.bits() << u32::from(is_pair))
+}
+
+/// The modifiers of an instruction between its name and its types.
+#[derive(Copy, Clone, Default)]
+struct Flags {
+    rounding: Option<Rounding>,
+    /// Rounds to a whole number.
+    whole: Option<Rounding>,
+    /// Takes numbers without all bits of their fraction for zero.
+    flushes: bool,
+    /// Ends at zero and one.
+    saturates: bool,
+    /// Ends at zero.
+    relu: bool,
+    /// Is NaN if one of two numbers is.
+    nan: bool,
+    /// May be computed approximately. The interpreter rounds the true result to the nearest.
+    is_approximate: bool,
+}
+
+impl Flags {
+    fn parse(names: &[&str]) -> Option<Self> {
+        let mut flags = Self::default();
+        for name in names {
+            match *name {
+                "ftz" => flags.flushes = true,
+                "sat" => flags.saturates = true,
+                "relu" => flags.relu = true,
+                "NaN" => flags.nan = true,
+                "approx" | "full" => flags.is_approximate = true,
+                "rni" => flags.whole = Some(Rounding::Nearest),
+                "rzi" => flags.whole = Some(Rounding::Zero),
+                "rmi" => flags.whole = Some(Rounding::Down),
+                "rpi" => flags.whole = Some(Rounding::Up),
+                name => flags.rounding = Some(Rounding::parse(name)?),
+            }
+        }
+        Some(flags)
+    }
+
+    fn is_plain(self) -> bool {
+        !(self.flushes || self.saturates || self.relu || self.nan || self.is_approximate)
+            && self.whole.is_none()
+    }
+
+    fn before(self, format: Format, bits: u64) -> u64 {
+        if self.flushes { format.flushed(bits) } else { bits }
+    }
+
+    fn after(self, format: Format, bits: u64) -> u64 {
+        let mut bits = if self.flushes { format.flushed(bits) } else { bits };
+        let number = format.decode(bits);
+        let is_nan = matches!(number, Number::Nan);
+        if self.saturates || self.relu {
+            let is_low = number.is_negative() || is_nan && self.saturates;
+            bits = if is_low { 0 } else { bits };
+        }
+        let one = format.of_double(1.0);
+        if self.saturates && !is_nan && bits > one { one } else { bits }
+    }
+}
+
+/// Returns what an instruction computes from numbers of one format, or `None` if it is not known.
+pub(super) fn compute(opcode: &str, names: &[&str]) -> Option<Compute> {
+    let (kind, flags) = names.split_last()?;
+    let names: Vec<&str> = flags.iter().copied().filter(|name| *name != "noftz").collect();
+    let ((format, is_pair), flags) = (numbers(kind)?, Flags::parse(&names)?);
+    if flags.whole.is_some() || format == Format::TENSOR {
+        return None;
+    }
+    if let Some(native) = native(opcode, format, flags).filter(|_| !is_pair) {
+        return Some(native);
+    }
+    let one = of_bits(opcode, format, flags)?;
+    let one = move |operands: &[u64; 4]| {
+        let operands = operands.map(|bits| flags.before(format, bits));
+        flags.after(format, low(one(&operands), format.bits()))
+    };
+    Some(match is_pair {
+        false => {
+            Box::new(move |operands| one(&operands.map(|operand| low(operand, format.bits()))))
+        }
+        true => Box::new(move |operands| {
+            one(&operands.map(|pair| low(pair, 16)))
+                | one(&operands.map(|pair| low(pair >> 16, 16))) << 16
+        }),
+    })
+}
+
+/// Returns what the CPU computes with one instruction.
+fn native(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
+    let rounding = flags.rounding.unwrap_or(Rounding::Nearest);
+    (flags.is_plain() && rounding == Rounding::Nearest).then_some(())?;
+    (flags.rounding.is_some() || matches!(opcode, "add" | "sub" | "mul")).then_some(())?;
+    macro_rules! of {
+        (|$a:ident, $b:ident, $c:ident| $value:expr) => {
+            match format {
+                Format::SINGLE => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
+                    let [$a, $b, $c] = [$a, $b, $c].map(|bits| f32::from_bits(*bits as u32));
+                    let _ = ($b, $c);
+                    let value: f32 = $value;
+                    // GPUs have one NaN of 32 bits.
+                    u64::from(if value.is_nan() { 0x7fff_ffff } else { value.to_bits() })
+                }) as Compute),
+                Format::DOUBLE => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
+                    let [$a, $b, $c] = [$a, $b, $c].map(|bits| f64::from_bits(*bits));
+                    let _ = ($b, $c);
+                    f64::to_bits($value)
+                }) as Compute),
+                _ => None,
+            }
+        };
+    }
+    match opcode {
+        "add" => of!(|a, b, c| a + b),
+        "sub" => of!(|a, b, c| a - b),
+        "mul" => of!(|a, b, c| a * b),
+        "fma" | "mad" => of!(|a, b, c| a.mul_add(b, c)),
+        "div" => of!(|a, b, c| a / b),
+        "sqrt" => of!(|a, b, c| a.sqrt()),
+        "rcp" => of!(|a, b, c| 1.0 / a),
+        _ => None,
+    }
+}
+
+/// Returns an operation on the bits of numbers.
+fn of_bits(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
+    let rounding = flags.rounding.unwrap_or(Rounding::Nearest);
+    let decode = move |bits: &u64| format.decode(*bits);
+    let encode = move |number: Number| format.encode(number, rounding);
+    let sign = format.sign();
+    // These state a rounding, or else that they are approximate.
+    let states = flags.rounding.is_some() || flags.is_approximate;
+    let is_half = format.bits() == 16;
+    macro_rules! approximate {
+        (|$a:ident| $value:expr) => {{
+            flags.is_approximate.then_some(())?;
+            Box::new(move |[$a, ..]: &[u64; 4]| {
+                let $a = format.double(*$a);
+                format.of_double($value)
+            })
+        }};
+    }
+    Some(match opcode {
+        "add" => Box::new(move |[a, b, ..]| encode(decode(a).plus(decode(b), rounding))),
+        "sub" => Box::new(move |[a, b, ..]| {
+            // The opposite of NaN is NaN.
+            encode(decode(a).plus(decode(&(b ^ sign)), rounding))
+        }),
+        "mul" => Box::new(move |[a, b, ..]| encode(decode(a).times(decode(b)))),
+        "fma" | "mad" if states => Box::new(move |[a, b, c, _]| {
+            encode(decode(a).times(decode(b)).plus(decode(c), rounding))
+        }),
+        "div" if states => Box::new(move |[a, b, ..]| encode(decode(a).over(decode(b)))),
+        "rcp" if states => {
+            let one = decode(&format.of_double(1.0));
+            Box::new(move |[a, ..]| encode(one.over(decode(a))))
+        }
+        "sqrt" if states => Box::new(move |[a, ..]| encode(decode(a).root())),
+        "neg" => Box::new(move |[a, ..]| a ^ sign),
+        "abs" => Box::new(move |[a, ..]| a & !sign),
+        "copysign" => Box::new(move |[a, b, ..]| a & sign | b & !sign),
+        "min" | "max" => {
+            let wanted = if opcode == "min" { Less } else { Greater };
+            Box::new(move |[a, b, ..]| {
+                let [x, y] = [a, b].map(decode);
+                match (matches!(x, Number::Nan), matches!(y, Number::Nan)) {
+                    (true, true) => encode(Number::Nan),
+                    (true, _) | (_, true) if flags.nan => encode(Number::Nan),
+                    (true, _) => *b,
+                    (_, true) => *a,
+                    _ => {
+                        // Minus zero is below zero.
+                        let signs = (a & sign == 0).cmp(&(b & sign == 0));
+                        let order = order(format, *a, *b).unwrap_or(Equal).then(signs);
+                        if order == wanted { *a } else { *b }
+                    }
+                }
+            })
+        }
+        "ex2" if is_half || format == Format::SINGLE => approximate!(|a| a.exp2()),
+        "tanh" if is_half || format == Format::SINGLE => approximate!(|a| a.tanh()),
+        "lg2" if format == Format::SINGLE => approximate!(|a| a.log2()),
+        "sin" if format == Format::SINGLE => approximate!(|a| a.sin()),
+        "cos" if format == Format::SINGLE => approximate!(|a| a.cos()),
+        "rsqrt" if !is_half => approximate!(|a| 1.0 / a.sqrt()),
+        _ => return None,
+    })
+}
+
+/// Compares two numbers, `None` if one is NaN.
+fn order(format: Format, a: u64, b: u64) -> Option<Ordering> {
+    format.double(a).partial_cmp(&format.double(b))
+}
+
+/// Returns a comparison of two numbers.
+#[allow(clippy::type_complexity, reason = "a function")]
+pub(super) fn compare(
+    comparison: &str,
+    kind: &str,
+    flushes: bool,
+) -> Option<Box<dyn Fn(u64, u64) -> bool + Send + Sync>> {
+    let (format, false) = numbers(kind)? else { return None };
+    // Names with `u` also hold if one of the numbers is NaN.
+    let holds: fn(Option<Ordering>) -> bool = match comparison {
+        "eq" => |order| order == Some(Equal),
+        "ne" => |order| matches!(order, Some(Less | Greater)),
+        "lt" => |order| order == Some(Less),
+        "le" => |order| matches!(order, Some(Less | Equal)),
+        "gt" => |order| order == Some(Greater),
+        "ge" => |order| matches!(order, Some(Greater | Equal)),
+        "equ" => |order| matches!(order, None | Some(Equal)),
+        "neu" => |order| order != Some(Equal),
+        "ltu" => |order| matches!(order, None | Some(Less)),
+        "leu" => |order| order != Some(Greater),
+        "gtu" => |order| matches!(order, None | Some(Greater)),
+        "geu" => |order| order != Some(Less),
+        "num" => |order| order.is_some(),
+        "nan" => |order| order.is_none(),
+        _ => return None,
+    };
+    Some(match (format, flushes) {
+        (Format::SINGLE, false) => Box::new(move |a, b| {
+            holds(f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32)))
+        }),
+        _ => Box::new(move |a, b| {
+            let [a, b] = [a, b].map(|bits| if flushes { format.flushed(bits) } else { bits });
+            holds(order(format, a, b))
+        }),
+    })
+}
+
+/// Conversions between types.
+pub(super) fn convert(names: &[&str]) -> Option<Compute> {
+    let [flags @ .., to, from] = names else { return None };
+    let flags = Flags::parse(flags)?;
+    if flags.is_approximate || flags.nan {
+        return None;
+    }
+    let integer = |name| Type::parse(name).filter(|kind| kind.kind != Kind::Float);
+    match (integer(to), integer(from)) {
+        (Some(to), Some(from)) => {
+            (flags.rounding.is_none() && flags.whole.is_none()).then_some(())?;
+            Some(between_integers(to, from, flags.saturates))
+        }
+        (None, Some(from)) => {
+            let (format, false) = numbers(to)? else { return None };
+            let rounding = flags.rounding.filter(|_| !flags.relu)?;
+            Some(Box::new(move |[a, ..]| {
+                let value = value_of(*a, from);
+                let finite =
+                    Finite { is_negative: value < 0, integer: value.unsigned_abs(), power: 0 };
+                flags.after(format, format.encode(finite.number(), rounding))
+            }))
+        }
+        (Some(to), None) => {
+            let (format, false) = numbers(from)? else { return None };
+            let rounding = flags.whole?;
+            Some(Box::new(move |[a, ..]| {
+                let bits = flags.before(format, low(*a, format.bits()));
+                to_integer(format.decode(bits), rounding, to, format)
+            }))
+        }
+        (None, None) => between_formats(flags, to, from),
+    }
+}
+
+fn value_of(bits: u64, kind: Type) -> i128 {
+    match kind.kind {
+        Kind::Signed => signed(bits, kind.bits).into(),
+        _ => low(bits, kind.bits).into(),
+    }
+}
+
+/// The smallest and the largest integer of a type.
+const fn range(kind: Type) -> (i128, i128) {
+    match kind.kind {
+        Kind::Signed => (-1 << (kind.bits - 1), (1 << (kind.bits - 1)) - 1),
+        _ => (0, (1 << kind.bits) - 1),
+    }
+}
+
+fn between_integers(to: Type, from: Type, saturates: bool) -> Compute {
+    Box::new(move |[a, ..]| {
+        let value = value_of(*a, from);
+        let (least, most) = range(to);
+        let value = if saturates { value.clamp(least, most) } else { value } as u64;
+        // A register that is wider than the type gets its sign.
+        match to.kind {
+            Kind::Signed => signed(value, to.bits) as u64,
+            _ => low(value, to.bits),
+        }
+    })
+}
+
+/// Returns the nearest integer of a type.
+fn to_integer(number: Number, rounding: Rounding, to: Type, from: Format) -> u64 {
+    let (least, most) = range(to);
+    let value = match number {
+        Number::Nan if from == Format::DOUBLE || to.bits == 64 => return 1 << (to.bits - 1),
+        Number::Nan => 0,
+        Number::Infinite { is_negative } => {
+            if is_negative {
+                least
+            } else {
+                most
+            }
+        }
+        Number::Finite(finite) => {
+            let integer = finite.rounded(0, rounding).min(1 << 64) as i128;
+            if finite.is_negative { -integer } else { integer }
+        }
+    };
+    low(value.clamp(least, most) as u64, 64)
+}
+
+/// Conversions between formats, of one number or of two to a pair.
+fn between_formats(flags: Flags, to: &str, from: &str) -> Option<Compute> {
+    let ((to, is_pair), (from, false)) = (numbers(to)?, numbers(from)?) else { return None };
+    let narrows = to.bits() < from.bits() || to == Format::TENSOR;
+    // Only conversions that lose bits state a rounding.
+    let is_known = match (narrows, flags.whole.is_some()) {
+        (true, false) => flags.rounding.is_some() && from != Format::TENSOR,
+        (false, true) => flags.rounding.is_none() && to == from,
+        (false, false) => flags.rounding.is_none() && !is_pair && from != Format::TENSOR,
+        (true, true) => false,
+    };
+    (is_known && (!is_pair || from == Format::SINGLE)).then_some(())?;
+    let rounding = flags.rounding.unwrap_or(Rounding::Nearest);
+    let one = move |bits: u64| {
+        // The flag is about numbers of 32 bits.
+        let flushes = |format: Format| flags.flushes && format == Format::SINGLE;
+        let bits = low(bits, from.bits());
+        let bits = if flushes(from) { from.flushed(bits) } else { bits };
+        let number = from.decode(bits);
+        let number = flags.whole.map_or(number, |rounding| number.whole(rounding));
+        let result = to.encode(number, rounding);
+        Flags { flushes: flushes(to), ..flags }.after(to, result)
+    };
+    Some(match is_pair {
+        false => Box::new(move |[a, ..]| one(*a)),
+        true => Box::new(move |[a, b, ..]| one(*a) << 16 | one(*b)),
+    })
+}
