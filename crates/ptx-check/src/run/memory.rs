@@ -1,5 +1,7 @@
 //! Memory that knows which of its bytes are defined, and which threads accessed them.
 
+use std::ops::Range;
+
 use super::fault::{Fault, Kind, Moment};
 
 /// How an access touches memory.
@@ -33,14 +35,24 @@ const WORD: usize = 4;
 /// The number of words of a page. Pages that are never accessed take no memory.
 const PAGE: usize = 64;
 
+/// The accesses to the words of a page.
+#[derive(Clone, Debug)]
+struct Page {
+    words: [Word; PAGE],
+    /// The last block that accessed it.
+    block: u32,
+}
+
 /// A piece of memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Region {
     pub(super) bytes: Vec<u8>,
     pub(super) defined: Vec<bool>,
     /// Whether kernels may only read it.
     pub(super) is_constant: bool,
-    traces: Vec<Option<Box<[Word; PAGE]>>>,
+    pages: Vec<Option<Box<Page>>>,
+    /// The pages that blocks have accessed since somebody took this list.
+    touched: Vec<usize>,
 }
 
 /// Tells whether an earlier access comes before the present one: the threads have met in between.
@@ -60,7 +72,7 @@ impl Region {
 
     pub(super) fn new(bytes: Vec<u8>, defined: Vec<bool>, is_constant: bool) -> Self {
         let pages = bytes.len().div_ceil(WORD * PAGE);
-        Self { bytes, defined, is_constant, traces: (0..pages).map(|_| None).collect() }
+        Self { bytes, defined, is_constant, pages: vec![None; pages], touched: Vec::new() }
     }
 
     /// Checks an access and remembers it. Returns the index of its first byte.
@@ -91,9 +103,16 @@ impl Region {
         if !self.is_constant {
             let mut byte = start;
             while byte < end {
-                let word = self.traces[byte / WORD / PAGE]
-                    .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Word::default())));
-                let word = &mut word[byte / WORD % PAGE];
+                let number = byte / WORD / PAGE;
+                let page = self.pages[number].get_or_insert_with(|| {
+                    let words = std::array::from_fn(|_| Word::default());
+                    Box::new(Page { words, block: u32::MAX })
+                });
+                if page.block != now.block {
+                    page.block = now.block;
+                    self.touched.push(number);
+                }
+                let word = &mut page.words[byte / WORD % PAGE];
                 let is_whole = byte.is_multiple_of(WORD) && byte + WORD <= end;
                 if is_whole && word.bytes.is_none() {
                     word.whole.access(byte, how, now, order)?;
@@ -111,6 +130,74 @@ impl Region {
         Ok(start)
     }
 
+    /// Returns the pages that blocks have accessed since the last call.
+    pub(super) fn take_touched(&mut self) -> Vec<usize> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    /// Tells whether blocks of `own` have accessed a word of a page here that blocks of `others`
+    /// have accessed there, not both by reading.
+    pub(super) fn conflicts(
+        &self,
+        own: &Range<u32>,
+        there: &Self,
+        others: &Range<u32>,
+        page: usize,
+    ) -> bool {
+        let (Some(here), Some(there)) = (&self.pages[page], &there.pages[page]) else {
+            return false;
+        };
+        others.contains(&there.block)
+            && here.words.iter().zip(&there.words).any(|(here, there)| {
+                let (here, there) = (here.use_by(own), there.use_by(others));
+                here.is_some() && there.is_some() && (here, there) != (READ, READ)
+            })
+    }
+
+    /// Takes over what blocks of `own` have done there to a page, which conflicts with nothing that
+    /// blocks of `others` have done here.
+    pub(super) fn merge(
+        &mut self,
+        there: &Self,
+        own: &Range<u32>,
+        others: &Range<u32>,
+        page: usize,
+    ) {
+        let is_shared = |page: &Page| others.contains(&page.block);
+        let (Some(to), Some(from)) =
+            (self.pages[page].as_mut().filter(|page| is_shared(page)), &there.pages[page])
+        else {
+            return self.copy(there, page);
+        };
+        to.block = from.block;
+        for (number, (to, from)) in to.words.iter_mut().zip(&from.words).enumerate() {
+            match (from.use_by(own), to.use_by(others)) {
+                (None, _) => {}
+                (Some(_), None) => {
+                    to.clone_from(from);
+                    let start = (page * PAGE + number) * WORD;
+                    let end = (start + WORD).min(self.bytes.len());
+                    self.bytes[start..end].copy_from_slice(&there.bytes[start..end]);
+                    self.defined[start..end].copy_from_slice(&there.defined[start..end]);
+                }
+                // Two blocks have read it, and this remembers both.
+                (Some(_), Some(_)) => to.whole.reads[1] = from.whole.reads[0],
+            }
+        }
+    }
+
+    /// Makes a page the same as it is there.
+    pub(super) fn copy(&mut self, there: &Self, page: usize) {
+        let start = page * PAGE * WORD;
+        let end = (start + PAGE * WORD).min(self.bytes.len());
+        self.bytes[start..end].copy_from_slice(&there.bytes[start..end]);
+        self.defined[start..end].copy_from_slice(&there.defined[start..end]);
+        self.pages[page].clone_from(&there.pages[page]);
+    }
+
     pub(super) fn read(&self, start: usize, bytes: usize) -> u64 {
         let mut value = [0; 8];
         value[..bytes].copy_from_slice(&self.bytes[start..start + bytes]);
@@ -119,6 +206,20 @@ impl Region {
 
     pub(super) fn write(&mut self, start: usize, bytes: usize, value: u64) {
         self.bytes[start..start + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+    }
+}
+
+const READ: Option<Use> = Some(Use::Read);
+
+impl Word {
+    /// Tells how blocks have used it, if they have.
+    fn use_by(&self, blocks: &Range<u32>) -> Option<Use> {
+        let by = |moment: &Moment| moment.clock != 0 && blocks.contains(&moment.block);
+        let traces = self.bytes.as_ref().map_or(std::slice::from_ref(&self.whole), |all| &all[..]);
+        if traces.iter().any(|trace| by(&trace.write) || by(&trace.atomic)) {
+            return Some(Use::Write);
+        }
+        traces.iter().any(|trace| trace.reads.iter().any(by)).then_some(Use::Read)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The threads of a warp that are at the same instruction execute it together. Of several groups,
 //! the one at the earliest instruction goes first, so threads that part meet again as soon as they
-//! can. An instruction for several threads of a warp waits for all of them. Blocks run one after
-//! the other.
+//! can. An instruction for several threads of a warp waits for all of them. The result is that of
+//! blocks that run one after the other.
 //!
 //! A launch ends with an [`Error`] at the first access outside of memory, to undefined memory or
 //! without alignment, at the first race, and when threads wait for others in vain. Two threads race
@@ -13,6 +13,7 @@
 //! the launch begins.
 
 mod arithmetic;
+mod blocks;
 mod fault;
 mod float;
 mod floating;
@@ -198,11 +199,11 @@ impl<'m> Launch<'m> {
     ) -> Result<u64, Error> {
         let mut left = self.most_instructions;
         let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
-        let mut block = Block::new(code, self.grid, self.block, shared, end);
-        for number in 0..self.grid.iter().product() {
-            block.begin(memory, number, self.seed);
-            block.run(memory, &mut left).map_err(|fault| self.broken(kernel, code, &fault))?;
-        }
+        let block = || Block::new(code, self.grid, self.block, shared, self.seed, end);
+        let count = self.grid.iter().product();
+        let most = self.most_bytes / BYTES_PER_BYTE;
+        let done = blocks::run(&block, memory, count, &mut left, most);
+        done.map_err(|fault| self.broken(kernel, code, &fault))?;
         Ok(self.most_instructions - left)
     }
 

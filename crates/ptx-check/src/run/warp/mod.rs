@@ -56,6 +56,7 @@ pub(super) struct Block<'p> {
     code: &'p Code<'p>,
     /// The bytes of shared memory.
     shared: usize,
+    seed: Option<u64>,
     end: Option<Instant>,
     /// The order of the warps, and whose numbers tell for how long they run.
     random: Option<fastrand::Rng>,
@@ -119,20 +120,22 @@ impl<'p> Block<'p> {
         grid: [u32; 3],
         shape: [u32; 3],
         shared: usize,
+        seed: Option<u64>,
         end: Option<Instant>,
     ) -> Self {
         let warps = shape.iter().product::<u32>().div_ceil(32);
         let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; code.widths.len()]));
         let warps = warps.collect();
-        Self { code, shared, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
+        Self { code, shared, seed, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
     }
 
     /// Begins another block, with the registers of the last one.
-    pub(super) fn begin(&mut self, memory: &mut Memory, number: u32, seed: Option<u64>) {
+    pub(super) fn begin(&mut self, memory: &mut Memory, number: u32) {
         let local = self.code.local as usize;
         memory.arrivals = Default::default();
         memory.shared = Region::undefined(self.shared);
-        self.random = seed.map(|seed| fastrand::Rng::with_seed(seed ^ u64::from(number) << 32));
+        self.random =
+            self.seed.map(|seed| fastrand::Rng::with_seed(seed ^ u64::from(number) << 32));
         (self.number, self.place) = (number, place(number, self.grid));
         let threads: u32 = self.shape.iter().product();
         let warps = self.warps.len();
