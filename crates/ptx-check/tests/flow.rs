@@ -1,48 +1,25 @@
 //! Tests the findings of the analysis of PTX: a few lines for each class, with and without a leak.
 
+mod common;
+
 use ptx_check::flow::analysis::{Report, Secrets, analyse};
 use ptx_check::flow::program::{Class, Objects};
 use ptx_check::flow::ptx::decode;
 
-/// Returns a kernel with `body` that takes two arrays and a number.
-///
-/// Before `body`, `%rd1` and `%rd2` point to the arrays, `%r1` holds the number of the thread,
-/// `%r2` holds the parameter, `%r90` and `%p1` hold secrets from the first array, and `%p2` holds a
-/// public condition. After `body`, the kernel stores a secret, because a kernel without such a
-/// store is a finding.
+/// Returns a kernel with `body`. Before it, `%r90` and `%p1` hold secrets from the first array, and
+/// `%p2` holds a public condition. After it, the kernel stores a secret, because a kernel without
+/// such a store is a finding.
 fn kernel(body: &str) -> String {
-    format!(
-        ".version 7.0
-.target sm_80
-.address_size 64
-.extern .shared .align 16 .b8 shared_memory[];
-.global .align 4 .b8 table_0[8] = {{1, 0, 0, 0, 2, 0, 0, 0}};
-.visible .entry test_653(
-\t.param .u64 .ptr .align 1 test_653_param_0,
-\t.param .u64 .ptr .align 1 test_653_param_1,
-\t.param .u32 test_653_param_2
-)
-{{
-\t.reg .pred \t%p<9>;
-\t.reg .b32 \t%r<99>;
-\t.reg .b64 \t%rd<10>;
-\t.reg .f32 \t%f<9>;
-\tld.param.b64 \t%rd8, [test_653_param_0];
-\tcvta.to.global.u64 \t%rd1, %rd8;
-\tld.param.b64 \t%rd9, [test_653_param_1];
-\tcvta.to.global.u64 \t%rd2, %rd9;
-\tld.param.b32 \t%r2, [test_653_param_2];
-\tmov.u32 \t%r1, %tid.x;
-\tsetp.lt.u32 \t%p2, %r1, %r2;
-\tld.global.b32 \t%r90, [%rd1];
-\tsetp.eq.b32 \t%p1, %r90, 5;
+    common::kernel(&format!(
+        "setp.lt.u32 %p2, %r2, %r1;
+ld.global.b32 %r90, [%rd1];
+setp.eq.b32 %p1, %r90, 5;
 {body}
-\tst.global.b32 \t[%rd2], %r90;
-\tret;
-}}
-"
-    )
+{STORE}"
+    ))
 }
+
+const STORE: &str = "st.global.b32 [%rd2], %r90;";
 
 fn report(body: &str) -> Report {
     let programs = decode(&kernel(body)).unwrap_or_else(|error| panic!("{error}"));
@@ -63,13 +40,13 @@ fn passes(body: &str) {
 #[track_caller]
 fn refused(statement: &str) {
     let error = decode(&kernel(statement)).expect_err(statement);
-    assert_eq!(error.kernel, "test_653", "{error}");
+    assert_eq!(error.kernel, "k", "{error}");
     assert_eq!(error.text, statement.trim_end_matches(';'), "{error}");
 }
 
 #[test]
 fn addresses_of_global_memory() {
-    passes("mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.b32 %r3, [%rd4+4];");
+    passes("mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.b32 %r3, [%rd4+4];");
     let address = "mul.wide.u32 %rd3, %r90, 4;\nadd.s64 %rd4, %rd1, %rd3;\n";
     leaks(Class::LoadAddress, &format!("{address}ld.global.b32 %r3, [%rd4];"));
     leaks(
@@ -83,25 +60,25 @@ fn addresses_of_global_memory() {
 fn tables() {
     let address = |index| {
         format!(
-            "mul.wide.u32 %rd3, {index}, 4;\nmov.b64 %rd5, table_0;\nadd.s64 %rd4, %rd5, %rd3;\n"
+            "mul.wide.u32 %rd3, {index}, 4;\nmov.b64 %rd5, variable;\nadd.s64 %rd4, %rd5, %rd3;\n"
         )
     };
-    passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r1")));
+    passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r2")));
     leaks(Class::LoadAddress, &format!("{}ld.global.nc.b32 %r3, [%rd4];", address("%r90")));
     // The content of a table is public, so it may be an address.
-    passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];\nld.shared.u32 %r4, [%r3];", address("%r1")));
-    leaks(Class::TableStore, &format!("{}st.global.b32 [%rd4], %r90;", address("%r1")));
+    passes(&format!("{}ld.global.nc.b32 %r3, [%rd4];\nld.shared.u32 %r4, [%r3];", address("%r2")));
+    leaks(Class::TableStore, &format!("{}st.global.b32 [%rd4], %r90;", address("%r2")));
 }
 
 #[test]
 fn indices_of_parameters() {
     let load = |index| {
         format!(
-            "mov.b64 %rd3, test_653_param_0;\nmul.wide.u32 %rd4, {index}, 8;
+            "mov.b64 %rd3, a;\nmul.wide.u32 %rd4, {index}, 8;
             add.s64 %rd5, %rd3, %rd4;\nld.param.b32 %r3, [%rd5];"
         )
     };
-    passes(&load("%r1"));
+    passes(&load("%r2"));
     leaks(Class::ConstantAddress, &load("%r90"));
 }
 
@@ -114,25 +91,25 @@ fn what_arrays_hold_is_no_address() {
     let pointer = report("ld.global.b64 %rd5, [%rd1];\nld.global.b32 %r3, [%rd5];");
     let classes: Vec<_> = pointer.findings.iter().map(|finding| finding.class).collect();
     assert_eq!(classes, [Class::LoadAddress, Class::NoObject]);
-    leaks(Class::NoObject, "cvt.u64.u32 %rd5, %r1;\nld.global.b32 %r3, [%rd5];");
+    leaks(Class::NoObject, "cvt.u64.u32 %rd5, %r2;\nld.global.b32 %r3, [%rd5];");
 }
 
 #[test]
 fn shared_memory() {
     passes(
-        "st.shared.u32 [%r1], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r1];\n\
+        "st.shared.u32 [%r2], %r90;\nbar.sync 0;\nld.shared.u32 %r3, [%r2];\n\
             st.global.b32 [%rd2], %r3;",
     );
-    leaks(Class::SharedStoreAddress, "st.shared.u32 [%r90], %r1;");
+    leaks(Class::SharedStoreAddress, "st.shared.u32 [%r90], %r2;");
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r90];");
     // Shared memory is one object, which may hold secrets of earlier blocks.
-    leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];");
+    leaks(Class::SharedLoadAddress, "ld.shared.u32 %r3, [%r2];\nld.shared.u32 %r4, [%r3];");
     let through =
-        "st.shared.u32 [%r1], %r90;\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];";
+        "st.shared.u32 [%r2], %r90;\nld.shared.u32 %r3, [%r2];\nld.shared.u32 %r4, [%r3];";
     leaks(Class::SharedLoadAddress, through);
     leaks(
         Class::SharedLoadAddress,
-        "$L_1:\nld.shared.u32 %r3, [%r1];\nld.shared.u32 %r4, [%r3];\nst.shared.u32 [%r1], %r90;\n\
+        "$L_1:\nld.shared.u32 %r3, [%r2];\nld.shared.u32 %r4, [%r3];\nst.shared.u32 [%r2], %r90;\n\
             @%p2 bra $L_1;",
     );
 }
@@ -148,24 +125,24 @@ fn arrays_written_and_read_again() {
 
 #[test]
 fn branches_guards_and_exits() {
-    passes("@%p2 bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
-    leaks(Class::Branch, "@%p1 bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
-    leaks(Class::Branch, "@!%p1 bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
-    passes("@%p2 ld.global.b32 %r3, [%rd1];\n@%p2 st.shared.u32 [%r1], %r90;");
+    passes("@%p2 bra $L_1;\nadd.s32 %r3, %r2, 1;\n$L_1:");
+    leaks(Class::Branch, "@%p1 bra $L_1;\nadd.s32 %r3, %r2, 1;\n$L_1:");
+    leaks(Class::Branch, "@!%p1 bra $L_1;\nadd.s32 %r3, %r2, 1;\n$L_1:");
+    passes("@%p2 ld.global.b32 %r3, [%rd1];\n@%p2 st.shared.u32 [%r2], %r90;");
     leaks(Class::AccessGuard, "@%p1 ld.global.b32 %r3, [%rd1];");
     leaks(Class::AccessGuard, "@%p1 st.global.b32 [%rd2], %r90;");
-    leaks(Class::AccessGuard, "@!%p1 st.shared.u32 [%r1], %r1;");
+    leaks(Class::AccessGuard, "@!%p1 st.shared.u32 [%r2], %r2;");
     passes("@%p2 ret;");
     leaks(Class::ExitGuard, "@%p1 ret;");
     // The time of arithmetic does not depend on its guard, but its result does.
-    passes("@%p1 add.s32 %r3, %r1, 1;\nst.global.b32 [%rd2], %r3;");
+    passes("@%p1 add.s32 %r3, %r2, 1;\nst.global.b32 [%rd2], %r3;");
     leaks(
         Class::SharedLoadAddress,
-        "mov.b32 %r3, %r1;\n@%p1 mov.b32 %r3, %r2;\nld.shared.u32 %r4, [%r3];",
+        "mov.b32 %r3, %r2;\n@%p1 mov.b32 %r3, %r1;\nld.shared.u32 %r4, [%r3];",
     );
     // A condition that is computed from a secret condition is secret.
     leaks(Class::Branch, "and.pred %p3, %p1, %p2;\nnot.pred %p4, %p3;\n@%p4 bra $L_1;\n$L_1:");
-    leaks(Class::Branch, "setp.lt.and.u32 %p3, %r1, %r2, %p1;\n@%p3 bra $L_1;\n$L_1:");
+    leaks(Class::Branch, "setp.lt.and.u32 %p3, %r2, %r1, %p1;\n@%p3 bra $L_1;\n$L_1:");
 }
 
 #[test]
@@ -192,35 +169,35 @@ fn what_threads_do_together() {
     passes("bar.sync 0;\nbar.warp.sync -1;");
     leaks(Class::Barrier, "@%p1 bar.sync 0;");
     leaks(Class::Barrier, "bar.warp.sync %r90;");
-    passes("shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nst.global.b32 [%rd2], %r3;");
+    passes("shfl.sync.idx.b32 %r3, %r90, %r2, 31, -1;\nst.global.b32 [%rd2], %r3;");
     passes("shfl.sync.idx.b32 %r3|%p3, %r90, 0, 31, -1;");
-    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r90, 31, -1;");
-    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, %r90, -1;");
-    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r1, %r2, 31, %r90;");
-    leaks(Class::ShuffleGuard, "@%p1 shfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;");
+    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r2, %r90, 31, -1;");
+    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r2, %r1, %r90, -1;");
+    leaks(Class::ShuffleLane, "shfl.sync.idx.b32 %r3, %r2, %r1, 31, %r90;");
+    leaks(Class::ShuffleGuard, "@%p1 shfl.sync.idx.b32 %r3, %r2, %r1, 31, -1;");
     // A value from another thread is as secret as it was in that thread.
     leaks(
         Class::SharedLoadAddress,
-        "shfl.sync.idx.b32 %r3, %r90, %r1, 31, -1;\nld.shared.u32 %r4, [%r3];",
+        "shfl.sync.idx.b32 %r3, %r90, %r2, 31, -1;\nld.shared.u32 %r4, [%r3];",
     );
     let product = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r10, %r11, %r12, %r13}, \
-        {%r1, %r1, %r1, %r1}, {%r90, %r1}, {%r2, %r2, %r2, %r2};";
+        {%r2, %r2, %r2, %r2}, {%r90, %r2}, {%r1, %r1, %r1, %r1};";
     passes(product);
     leaks(Class::SharedLoadAddress, &format!("{product}\nld.shared.u32 %r4, [%r13];"));
     leaks(Class::MatrixGuard, &format!("@%p1 {product}"));
-    let matrices = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r1];";
-    let stored = format!("st.shared.u32 [%r1], %r90;\n{matrices}");
+    let matrices = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r2];";
+    let stored = format!("st.shared.u32 [%r2], %r90;\n{matrices}");
     passes(&stored);
     leaks(Class::SharedLoadAddress, &format!("{stored}\nld.shared.u32 %r4, [%r13];"));
-    leaks(Class::SharedLoadAddress, &matrices.replace("%r1]", "%r90]"));
+    leaks(Class::SharedLoadAddress, &matrices.replace("%r2]", "%r90]"));
     leaks(Class::AccessGuard, &format!("@%p1 {matrices}"));
 }
 
 #[test]
 fn divisions() {
-    passes("rem.u32 %r3, %r1, %r2;");
-    leaks(Class::Division, "rem.u32 %r3, %r90, %r2;");
-    leaks(Class::Division, "div.u32 %r3, %r1, %r90;");
+    passes("rem.u32 %r3, %r2, %r1;");
+    leaks(Class::Division, "rem.u32 %r3, %r90, %r1;");
+    leaks(Class::Division, "div.u32 %r3, %r2, %r90;");
     leaks(Class::Division, "div.rn.f32 %f3, %f1, %r90;");
 }
 
@@ -229,21 +206,21 @@ fn registers_that_are_used_again() {
     // A register that was never written may hold a secret of another kernel.
     leaks(Class::SharedLoadAddress, "ld.shared.u32 %r4, [%r50];");
     passes(
-        "mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r1;\n\
+        "mov.b32 %r3, %r90;\nst.global.b32 [%rd2], %r3;\nmov.b32 %r3, %r2;\n\
             ld.shared.u32 %r4, [%r3];",
     );
     // A copy at the end of a loop reaches its start.
     leaks(
         Class::SharedLoadAddress,
-        "mov.b32 %r3, %r1;\n$L_1:\nld.shared.u32 %r4, [%r3];\nmov.b32 %r3, %r90;\n@%p2 bra $L_1;",
+        "mov.b32 %r3, %r2;\n$L_1:\nld.shared.u32 %r4, [%r3];\nmov.b32 %r3, %r90;\n@%p2 bra $L_1;",
     );
     // The register holds a secret on one of two paths.
     leaks(
         Class::SharedLoadAddress,
-        "mov.b32 %r3, %r1;\n@%p2 bra $L_1;\nmov.b32 %r3, %r90;\n$L_1:\nld.shared.u32 %r4, [%r3];",
+        "mov.b32 %r3, %r2;\n@%p2 bra $L_1;\nmov.b32 %r3, %r90;\n$L_1:\nld.shared.u32 %r4, [%r3];",
     );
     passes("xor.b32 %r3, %r90, %r90;\nld.shared.u32 %r4, [%r3];");
-    leaks(Class::SharedLoadAddress, "xor.b32 %r3, %r90, %r1;\nld.shared.u32 %r4, [%r3];");
+    leaks(Class::SharedLoadAddress, "xor.b32 %r3, %r90, %r2;\nld.shared.u32 %r4, [%r3];");
     // Statements split a register of 64 bits into two of 32 bits.
     leaks(
         Class::SharedLoadAddress,
@@ -254,9 +231,9 @@ fn registers_that_are_used_again() {
 
 #[test]
 fn what_the_analysis_does_not_reach() {
-    leaks(Class::Unreached, "bra $L_1;\nadd.s32 %r3, %r1, 1;\n$L_1:");
-    leaks(Class::PublicStore, "st.global.b32 [%rd2], %r1;");
-    let text = kernel("").replace("st.global.b32 \t[%rd2], %r90;", "");
+    leaks(Class::Unreached, "bra $L_1;\nadd.s32 %r3, %r2, 1;\n$L_1:");
+    leaks(Class::PublicStore, "st.global.b32 [%rd2], %r2;");
+    let text = kernel("").replace(STORE, "");
     let report = analyse(&decode(&text).unwrap()[0], Secrets::AllBut(Objects::NONE));
     assert_eq!(report.findings.len(), 1);
     assert_eq!(report.findings[0].class, Class::NoSecretStore);
@@ -283,12 +260,12 @@ fn what_is_not_understood_is_refused() {
     for statement in [
         "trap;",
         "call.uni foo, ();",
-        "brx.idx %r1, $L_1;",
+        "brx.idx %r2, $L_1;",
         "ld.local.b32 %r3, [%rd1];",
         "ld.b32 %r3, [%rd1];",
         "ld.relaxed.gpu.global.b32 %r3, [%rd1];",
-        "ld.const.b32 %r3, [table_0];",
-        "st.local.b32 [%rd1], %r1;",
+        "ld.const.b32 %r3, [table];",
+        "st.local.b32 [%rd1], %r2;",
         "atom.global.add.u32 %r3, [%rd1], 1;",
         "red.global.add.u32 [%rd1], 1;",
         "mov.u64 %rd3, %clock64;",
@@ -296,14 +273,14 @@ fn what_is_not_understood_is_refused() {
         "mov.b64 %rd3, unknown_table;",
         "vote.sync.any.pred %p3, %p2, -1;",
         "sqrt.rn.f32 %f1, %f2;",
-        "add.s32 %r3, %r1, foo;",
+        "add.s32 %r3, %r2, foo;",
         "ld.param.b32 %r3, [other_param_0];",
     ] {
         refused(statement);
     }
     for (statement, why) in [
-        ("add.s32 %x1, %r1, 1;", "25:9: not understood: %x1 is not declared"),
-        ("ld.global.b32 %r3, [%rd1+%r1];", "expected a number, found %r1"),
+        ("add.s32 %x1, %r2, 1;", "23:9: not understood: %x1 is not declared"),
+        ("ld.global.b32 %r3, [%rd1+%r2];", "expected a number, found %r2"),
         ("{ .reg .b32 %r; }", "%r is declared twice"),
         ("$L_1:\n$L_1:", "$L_1 is declared twice"),
     ] {
@@ -325,12 +302,12 @@ fn what_is_not_understood_is_refused() {
 #[test]
 fn chains_lead_back_to_the_array() {
     let report = report(
-        "add.s32 %r3, %r90, 1;\nst.shared.u32 [%r1], %r3;\nld.shared.u32 %r4, [%r1];\n\
+        "add.s32 %r3, %r90, 1;\nst.shared.u32 [%r2], %r3;\nld.shared.u32 %r4, [%r2];\n\
             ld.shared.u32 %r5, [%r4];",
     );
     let text = report.findings[0].to_string();
     for step in [
-        "test_653: address of a shared load: ",
+        "k: address of a shared load: ",
         "%r4 <- ",
         "shared memory <- ",
         "%r3 <- ",
