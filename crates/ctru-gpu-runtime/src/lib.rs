@@ -34,6 +34,9 @@
 //! }
 //! ```
 //!
+//! The module [`batch`] runs many equal operations: it plans chunks, copies and kernels, and executes
+//! plans.
+//!
 //! # Rules
 //!
 //! - A queue executes its operations in the order of the calls. Only [`Queue::follow`] and waiting
@@ -53,6 +56,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;
+pub mod batch;
 mod error;
 #[cfg(feature = "interpreter")]
 mod interpreted;

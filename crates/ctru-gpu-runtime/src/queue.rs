@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 use core::ops::Range;
+use std::string::String;
 use std::vec::Vec;
 
 use ctru_simt::descriptor::{Batch, Kernel};
@@ -73,6 +74,11 @@ pub trait Device: Clone + Debug + Send + Sync {
         &self,
         content: Vec<T>,
     ) -> Result<PinnedVec<T, Self::Registration>, RuntimeError>;
+
+    /// Returns the name of the device's kind, by which [tables](crate::batch::tuning) are found.
+    fn name(&self) -> String {
+        String::new()
+    }
 
     /// Returns whether the memory belongs to this device.
     fn owns(&self, memory: &<Self::Queue as Queue>::Memory) -> bool;

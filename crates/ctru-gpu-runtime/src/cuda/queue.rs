@@ -34,6 +34,10 @@ impl Device for CudaDevice {
         Ok(PinnedVec::new(CudaRegistration::new(*self, &content)?, content))
     }
 
+    fn name(&self) -> String {
+        self.info().map(|info| info.name).unwrap_or_default()
+    }
+
     fn owns(&self, memory: &CudaMemory) -> bool {
         self.is(&memory.device)
     }
