@@ -6,18 +6,18 @@
 //! than twice where they could go on. The code is that of the engines: the files are included by
 //! their paths, and take mutexes and shared numbers from their parent module, which is this file.
 
-// The engines call functions that the tests do not call.
-#![allow(dead_code)]
+// The engines call functions that the tests do not call. Some of the files are part of an interface.
+#![allow(dead_code, unreachable_pub)]
 
 #[path = "../../crates/ctru-gpu-runtime/src/cuda/counter.rs"]
 mod counter;
-#[path = "../../crates/ctru-kem/src/engine/device/deal.rs"]
+#[path = "../../crates/ctru-gpu-runtime/src/batch/deal.rs"]
 mod deal;
-#[path = "../../crates/ctru-kem/src/engine/device/gate.rs"]
+#[path = "../../crates/ctru-gpu-runtime/src/batch/coalesce/gate.rs"]
 mod gate;
-#[path = "../../crates/ctru-kem/src/engine/device/groups/mod.rs"]
+#[path = "../../crates/ctru-gpu-runtime/src/batch/coalesce/groups/mod.rs"]
 mod groups;
-#[path = "../../crates/ctru-kem/src/engine/device/slots.rs"]
+#[path = "../../crates/ctru-gpu-runtime/src/batch/slots.rs"]
 mod slots;
 
 use std::cell::Cell;
@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicU64 as Plain;
 use std::time::Duration;
 
 use counter::Counter;
-use deal::{Deal, Plan};
+use deal::Deal;
 use gate::Gate;
 use groups::call::{End, Entry};
 use groups::{Groups, Limits};
@@ -34,7 +34,7 @@ use loom::model::Builder;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::{sync, thread};
-use slots::Slots;
+use slots::{Settle, Slots};
 
 /// The most interruptions of threads that could go on. All orders of some tests would take days.
 const INTERRUPTIONS: Option<usize> = Some(2);
@@ -134,6 +134,10 @@ fn the_model_finds_operations_that_are_counted_too_early() {
         .expect_err("the fault is there");
 }
 
+impl Settle for u32 {
+    fn settle(&self) {}
+}
+
 /// Lets three threads take two slots.
 fn share_slots(gives_back: bool) {
     // A value of loom that is dropped while loom reports a fault would end the program.
@@ -201,24 +205,22 @@ enum Fate {
 /// and another one, or if `together` is 2, one thread that has two chunks under way. The first
 /// batch meets its fate.
 fn run_batches(fate: Fate, together: usize) {
-    const OPERATIONS: usize = 5;
     const CHUNKS: usize = 3;
     let slots: &[Slots<u32>] = leak([Slots::new(vec![0, 0])]);
     let cancellations = leak(AtomicU64::new(0));
     let batch = move |fate| {
-        let plan = Plan { count: OPERATIONS, chunk: 2, first: 0, together };
-        let parts = plan.ranges();
-        let deal = Arc::new(Deal::new(slots, cancellations, plan, parts));
+        let chunks = [0..2, 2..4, 4..5].into_iter().enumerate();
+        let chunks = chunks.map(|(number, range)| (0, range, number));
+        let deal = Arc::new(Deal::new(slots, cancellations, [2, together], chunks));
         // How often each chunk has been worked on.
         let begun = Arc::new([const { Plain::new(0) }; CHUNKS]);
         let counted = Arc::clone(&begun);
         // The first chunk fails when it is issued, and others when they are finished.
-        let issue = move |slot: &mut u32, chunk: &deal::Chunk, part: std::ops::Range<usize>| {
+        let issue = move |slot: &mut u32, chunk: usize| {
             *slot += 1;
-            assert_eq!(chunk.operations, part);
-            counted[chunk.number].fetch_add(1, Ordering::Relaxed);
-            let fails = fate == Fate::Failure(0) && chunk.number == 0;
-            if fails { Err(0) } else { Ok(chunk.number) }
+            counted[chunk].fetch_add(1, Ordering::Relaxed);
+            let fails = fate == Fate::Failure(0) && chunk == 0;
+            if fails { Err(0) } else { Ok(chunk) }
         };
         let finish = move |slot: &mut u32, chunk| {
             *slot += 1;
@@ -309,10 +311,10 @@ fn a_batch_that_has_failed_begins_no_chunk() {
     explore(None, || {
         let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
         let cancellations = leak(AtomicU64::new(0));
-        let plan = Plan { count: 3, chunk: 1, first: 0, together: 1 };
-        let deal = || Deal::new(slots, cancellations, plan, plan.ranges());
-        let fail_second = |_: &mut u32, chunk: &deal::Chunk, _| {
-            if chunk.number == 1 { Err("on purpose") } else { Ok(()) }
+        let chunks = || (0..3).map(|number| (0, number..number + 1, number));
+        let deal = || Deal::new(slots, cancellations, [1, 1], chunks());
+        let fail_second = |_: &mut u32, chunk| {
+            if chunk == 1 { Err("on purpose") } else { Ok(()) }
         };
         let failed = deal();
         failed.serve(0, &fail_second, &|_, ()| Ok(()));

@@ -367,17 +367,6 @@ impl Default for SharedSecret {
 }
 
 impl SharedSecret {
-    /// Overwrites each secret with four words that a device has computed. The bytes of a word are
-    /// in little-endian order.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn overwrite_all(secrets: &mut [Self], words: &[u64]) {
-        for (secret, words) in secrets.iter_mut().zip(words.as_chunks::<4>().0) {
-            for (bytes, word) in secret.bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-                *bytes = word.to_le_bytes();
-            }
-        }
-    }
-
     /// Returns the secret with these bytes, which another program or a protocol has kept.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; SHARED_SECRET_BYTES]) -> Self {

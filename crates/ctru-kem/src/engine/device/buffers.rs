@@ -1,12 +1,15 @@
-//! The memory of loaded keys and of slots, on the device and on the host.
+//! The memory of loaded keys, and the memory of slots on the device.
 
+use std::vec;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
+use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
-use super::inversion::{RootInversion, Tree};
-use super::set::{Set, WHOLE_CHUNK};
+use super::inversion::Tree;
+use super::powers::SharedMaps;
+use super::set::{Kind, Set};
 
 /// 64-bit words of a seed, of `z`, of a shared secret or of a rejection secret.
 pub(super) const SEED: usize = SEED_WORDS as usize;
@@ -17,82 +20,60 @@ pub(super) const EXPANSION: usize = EXPANSION_WORDS as usize;
 /// An array of elements `T` in device memory.
 pub(super) type Array<T, Q> = Buffer<T, <Q as Queue>::Memory>;
 
-/// Decoded encapsulation keys: one row of `h` and one of `ID(pk)` per key.
+/// Decoded keys: one row of `h` and one of `ID(pk)` per key, and for decapsulation keys one row of
+/// `f` and one of `z`.
 #[derive(Debug)]
-pub(super) struct EncapsulationKeyBuffers<Q: Queue> {
+pub(super) struct Decoded<Q: Queue> {
+    pub(super) f: Array<u8, Q>,
+    pub(super) z: Array<u64, Q>,
     pub(super) h: Array<u16, Q>,
     pub(super) ids: Array<u8, Q>,
 }
 
-impl<Q: Queue> EncapsulationKeyBuffers<Q> {
-    pub(super) fn new(queue: &Q, set: &Set, keys: usize) -> Result<Self, RuntimeError> {
+impl<Q: Queue> Decoded<Q> {
+    pub(super) fn new(queue: &Q, set: &Set, kind: Kind, keys: usize) -> Result<Self, RuntimeError> {
+        let secret = if kind == Kind::Decapsulation { keys } else { 0 };
         Ok(Self {
+            f: queue.allocate(secret * set.row)?,
+            z: queue.allocate(secret * SEED)?,
             h: queue.allocate(keys * set.row)?,
             ids: queue.allocate(keys * ID_BYTES as usize)?,
         })
     }
+
+    /// Returns the arrays of a kernel that decodes `rows`, in their order.
+    pub(super) fn written<'a>(&'a self, kind: Kind, rows: &'a Q::Memory) -> Vec<&'a Q::Memory> {
+        let Self { f, z, h, ids } = self;
+        match kind {
+            Kind::Encapsulation => vec![rows, h, ids],
+            Kind::Decapsulation => vec![rows, f, h, ids, z],
+        }
+    }
+
+    /// Returns all memory, for wiping.
+    fn memory(&self) -> [&Q::Memory; 4] {
+        let Self { f, z, h, ids } = self;
+        [f, z, h, ids]
+    }
 }
 
-/// Decoded decapsulation keys: one row of `f` and one of `z` per key, and the decoded encapsulation
-/// keys.
+/// The device memory of a slot that no row of a caller enters or leaves. Each array has one row per
+/// operation, unless its comment says otherwise.
 #[derive(Debug)]
-pub(super) struct DecapsulationKeyBuffers<Q: Queue> {
-    pub(super) f: Array<u8, Q>,
-    pub(super) z: Array<u64, Q>,
-    pub(super) encapsulation_key: EncapsulationKeyBuffers<Q>,
-}
-
-impl<Q: Queue> DecapsulationKeyBuffers<Q> {
-    pub(super) fn new(queue: &Q, set: &Set, keys: usize) -> Result<Self, RuntimeError> {
-        Ok(Self {
-            f: queue.allocate(keys * set.row)?,
-            z: queue.allocate(keys * SEED)?,
-            encapsulation_key: EncapsulationKeyBuffers::new(queue, set, keys)?,
-        })
-    }
-}
-
-/// Decoded keys in memory of a device.
-pub(super) trait Decoded<Q: Queue> {
-    /// Returns one of the arrays of the keys. All of them belong to the same device.
-    fn memory(&self) -> &Q::Memory;
-}
-
-impl<Q: Queue> Decoded<Q> for EncapsulationKeyBuffers<Q> {
-    fn memory(&self) -> &Q::Memory {
-        &self.h
-    }
-}
-
-impl<Q: Queue> Decoded<Q> for DecapsulationKeyBuffers<Q> {
-    fn memory(&self) -> &Q::Memory {
-        &self.f
-    }
-}
-
-/// The device memory of a slot. Each array has one row per operation, unless its comment says
-/// otherwise.
-#[derive(Debug)]
-pub(super) struct Buffers<Q: Queue> {
-    /// Encoded encapsulation keys or decapsulation keys.
-    pub(super) keys: Array<u8, Q>,
-    /// Decoded encapsulation keys or decapsulation keys.
-    pub(super) decoded: DecapsulationKeyBuffers<Q>,
+pub(super) struct Scratch<Q: Queue> {
+    /// Decoded keys.
+    pub(super) decoded: Decoded<Q>,
     /// The input from which the seed of the chunk's first operation is expanded, without `ID(pk)`:
     /// a single row.
     pub(super) expansion: Array<u64, Q>,
-    pub(super) seeds: Array<u64, Q>,
     pub(super) messages: Array<u64, Q>,
     /// The coins of encryption, or of `f` in key generation.
     pub(super) coins: Array<u64, Q>,
     /// The coins of `g` in key generation.
     pub(super) g_coins: Array<u64, Q>,
-    pub(super) shared_secrets: Array<u64, Q>,
     /// The shared secrets that operations return if their ciphertexts are rejected.
     pub(super) rejection_secrets: Array<u64, Q>,
-    pub(super) ciphertexts: Array<u8, Q>,
-    /// Copies of keys and of ciphertexts that a kernel makes in a chunk of at most
-    /// [`WHOLE_CHUNK`] operations.
+    /// Copies of keys and of ciphertexts that a kernel for whole operations makes.
     pub(super) copied_keys: Array<u8, Q>,
     pub(super) copied_ciphertexts: Array<u8, Q>,
     /// Operands of products.
@@ -103,34 +84,30 @@ pub(super) struct Buffers<Q: Queue> {
     pub(super) tree: Tree<Q>,
 }
 
-impl<Q: Queue> Buffers<Q> {
+impl<Q: Queue> Scratch<Q> {
     /// Allocates memory for chunks of `chunk` operations.
     pub(super) fn new(
         queue: &Q,
         set: &Set,
         chunk: usize,
-        roots: RootInversion<Q>,
+        tuning: &Tuning,
+        maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
         let coins = chunk * set.coin_words;
-        let ciphertexts = ciphertexts_len(set, chunk);
-        let whole = chunk.min(WHOLE_CHUNK);
+        let fused = chunk.min(tuning.fused_chunk);
         Ok(Self {
-            keys: queue.allocate(keys_len(set, chunk))?,
-            decoded: DecapsulationKeyBuffers::new(queue, set, chunk)?,
+            decoded: Decoded::new(queue, set, Kind::Decapsulation, chunk)?,
             expansion: queue.allocate(EXPANSION)?,
-            seeds: queue.allocate(chunk * 2 * SEED)?,
             messages: queue.allocate(chunk * set.message_words)?,
             coins: queue.allocate(coins)?,
             g_coins: queue.allocate(coins)?,
-            shared_secrets: queue.allocate(chunk * SEED)?,
             rejection_secrets: queue.allocate(chunk * SEED)?,
-            ciphertexts: queue.allocate(ciphertexts)?,
-            copied_keys: queue.allocate(whole * copied_bytes(set.decapsulation_key_bytes))?,
-            copied_ciphertexts: queue.allocate(whole * copied_bytes(set.ciphertext_bytes))?,
+            copied_keys: queue.allocate(fused * copied_bytes(set.decapsulation_key_bytes))?,
+            copied_ciphertexts: queue.allocate(fused * copied_bytes(set.ciphertext_bytes))?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
-            tree: Tree::new(queue, set, chunk, roots)?,
+            tree: Tree::new(queue, set, chunk, tuning, maps)?,
         })
     }
 
@@ -138,31 +115,23 @@ impl<Q: Queue> Buffers<Q> {
     pub(super) fn memory(&self) -> Vec<&Q::Memory> {
         // Without `..`, so that no array can be forgotten.
         let Self {
-            keys,
             decoded,
             expansion,
-            seeds,
             messages,
             coins,
             g_coins,
-            shared_secrets,
             rejection_secrets,
-            ciphertexts,
             copied_keys,
             copied_ciphertexts,
             operands,
             products,
             tree,
         } = self;
-        let DecapsulationKeyBuffers { f, z, encapsulation_key } = decoded;
-        let EncapsulationKeyBuffers { h, ids } = encapsulation_key;
-        let encoded = [keys, ciphertexts, copied_keys, copied_ciphertexts];
-        let bytes = [f, ids].into_iter().chain(encoded).map(|array| &**array);
-        let hashed = [z, expansion, seeds, messages, coins, g_coins];
-        let secrets = [shared_secrets, rejection_secrets];
-        let words = hashed.into_iter().chain(secrets).map(|array| &**array);
-        let polynomials = [h, operands, products].into_iter().chain(tree.memory());
-        bytes.chain(words).chain(polynomials.map(|array| &**array)).collect()
+        let bytes = [copied_keys, copied_ciphertexts].map(|array| &**array);
+        let words = [expansion, messages, coins, g_coins, rejection_secrets].map(|array| &**array);
+        let polynomials = [operands, products].into_iter().chain(tree.memory());
+        let polynomials = polynomials.map(|array| &**array);
+        decoded.memory().into_iter().chain(bytes).chain(words).chain(polynomials).collect()
     }
 }
 
@@ -183,45 +152,20 @@ pub(super) fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
     (chunk * set.ciphertext_bytes).next_multiple_of(4)
 }
 
-/// The pinned host memory of a slot, in which copies are staged and which kernels use directly.
-#[derive(Debug)]
-pub(super) struct Pinned<Q: Queue> {
-    /// Encoded encapsulation keys or decapsulation keys.
-    pub(super) keys: Q::Pinned<u8>,
-    pub(super) ciphertexts: Q::Pinned<u8>,
-    /// One seed per operation, or the input from which seeds are expanded.
-    pub(super) seeds: Q::Pinned<u64>,
-    pub(super) shared_secrets: Q::Pinned<u64>,
-    /// One word for each key, which says what is wrong with it.
-    pub(super) faults: Q::Pinned<u64>,
-}
-
-impl<Q: Queue> Pinned<Q> {
-    /// Allocates memory for chunks of `chunk` operations.
-    pub(super) fn new(queue: &Q, set: &Set, chunk: usize) -> Result<Self, RuntimeError> {
-        Ok(Self {
-            keys: queue.pinned(keys_len(set, chunk))?,
-            ciphertexts: queue.pinned(ciphertexts_len(set, chunk))?,
-            seeds: queue.pinned((chunk * 2 * SEED).max(EXPANSION))?,
-            shared_secrets: queue.pinned(chunk * SEED)?,
-            faults: queue.pinned(chunk)?,
-        })
-    }
-}
-
 /// The bytes of the memory of slots: upper bounds, unless a chunk has a single operation.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Footprint {
-    /// Bytes of [`Buffers`] per operation, without the following.
+    /// Bytes of device memory per operation, without the following.
     each: usize,
-    /// Bytes of [`Buffers`] per operation for the first [`WHOLE_CHUNK`] operations.
+    /// Bytes of device memory per operation for the first `fused` operations.
     copied: usize,
-    /// Bytes of [`Pinned`] per operation.
+    fused: usize,
+    /// Bytes of pinned memory per operation.
     pinned: usize,
 }
 
 impl Footprint {
-    pub(super) fn of(set: &Set) -> Self {
+    pub(super) fn of(set: &Set, tuning: &Tuning) -> Self {
         let Set { row, ciphertext_bytes, decapsulation_key_bytes, .. } = *set;
         let (keys, ciphertext) = (keys_len(set, 1), ciphertexts_len(set, 1));
         let seed = 8 * SEED;
@@ -235,13 +179,14 @@ impl Footprint {
         Self {
             each: keys + ciphertext + decoded + hashed + polynomials,
             copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
+            fused: tuning.fused_chunk,
             pinned: keys + ciphertext + 2 * seed + seed + 8,
         }
     }
 
     /// Returns the bytes of device memory of a slot for chunks of `chunk` operations.
     pub(super) fn device_bytes(self, chunk: usize) -> usize {
-        chunk.saturating_mul(self.each) + chunk.min(WHOLE_CHUNK) * self.copied
+        chunk.saturating_mul(self.each) + chunk.min(self.fused) * self.copied
     }
 
     /// Returns the bytes of pinned memory for this number of operations.
@@ -253,42 +198,42 @@ impl Footprint {
     /// of device memory.
     pub(super) fn largest_chunk(self, bytes: usize) -> usize {
         match bytes / (self.each + self.copied) {
-            small @ ..WHOLE_CHUNK => small,
-            _ => (bytes - WHOLE_CHUNK * self.copied) / self.each,
+            small if small < self.fused => small,
+            _ => (bytes - self.fused * self.copied) / self.each,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ctru_gpu_runtime::batch::plan::full_chunk;
     use ctru_gpu_runtime::emulated::{EmulatedDevice, EmulatedQueue};
     use ctru_gpu_runtime::{Device, DeviceMemory, HostMemory};
 
-    use super::super::cut::full_chunk;
     use super::super::options::DeviceOptions;
     use super::super::powers::SharedMaps;
+    use super::super::slot::Slot;
     use super::*;
     use crate::{CtruPrime761, ParameterSet, Parameters};
 
     /// Checks that the footprint covers what a slot allocates, and little more.
     fn check(parameters: Parameters) {
-        let set = Set::of(parameters);
-        let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
-        let footprint = Footprint::of(set);
-        for chunk in [2, 3, 255, WHOLE_CHUNK, WHOLE_CHUNK + 1, 1000] {
-            let roots = RootInversion { powers_max_chunk: 0, maps: SharedMaps::new() };
-            let buffers = Buffers::new(&queue, set, chunk, roots).unwrap();
-            let bytes: usize = buffers.memory().into_iter().map(DeviceMemory::bytes).sum();
+        let (set, tuning) = (Set::of(parameters), Tuning::of(""));
+        let footprint = Footprint::of(set, tuning);
+        let fused = tuning.fused_chunk;
+        for chunk in [2, 3, 255, fused, fused + 1, 1000] {
+            let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
+            let slot = Slot::new(queue, set, chunk, tuning, SharedMaps::new()).unwrap();
+            let bytes: usize = slot.device_memory().into_iter().map(DeviceMemory::bytes).sum();
             let bound = footprint.device_bytes(chunk);
             let range = bound - bound / 16..=bound;
             assert!(range.contains(&bytes), "{chunk}: {bytes}, {range:?}");
             assert_eq!(footprint.largest_chunk(bound), chunk);
             assert_eq!(footprint.largest_chunk(bound - 1), chunk - 1);
 
-            let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } =
-                Pinned::new(&queue, set, chunk).unwrap();
-            let words = seeds.len() + shared_secrets.len() + faults.len();
-            let bytes = keys.len() + ciphertexts.len() + 8 * words;
+            let words = [&slot.seeds.pinned, &slot.secrets.pinned, &slot.faults];
+            let words: usize = words.map(HostMemory::len).into_iter().sum();
+            let bytes = slot.keys.pinned.len() + slot.texts.pinned.len() + 8 * words;
             let bound = footprint.pinned_bytes(chunk);
             let range = bound - bound / 16..=bound;
             assert!(range.contains(&bytes), "{chunk}: {bytes}, {range:?}");
@@ -299,14 +244,14 @@ mod tests {
     #[test]
     fn slots_have_the_sizes_of_the_documents() {
         let DeviceOptions { chunk, slots, memory_limit, merging, .. } = DeviceOptions::default();
-        let of_761 = Footprint::of(Set::of(<CtruPrime761>::PARAMETERS));
+        let of = |parameters| Footprint::of(Set::of(parameters), Tuning::of(""));
+        let of_761 = of(<CtruPrime761>::PARAMETERS);
         let mebibytes = |bytes: usize| (bytes + (1 << 19)) >> 20;
         assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
         let staged = 2 * merging.under_way * merging.rows;
         assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
         let [.., largest, _] = Parameters::ALL else { panic!("no sets") };
-        let of_largest = Footprint::of(Set::of(*largest));
-        assert_eq!(full_chunk(of_largest.largest_chunk(memory_limit / slots)), 7424);
+        assert_eq!(full_chunk(of(*largest).largest_chunk(memory_limit / slots)), 7424);
     }
 
     #[test]

@@ -12,54 +12,25 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::launches::Launches;
 use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
 
-/// The largest and the smallest result of [`roots_of`].
-const MOST_ROOTS: usize = 16;
-const LEAST_ROOTS: usize = 2;
-
-/// Returns the approximate number of roots of each chunk in a batch of `batch_len` operations. The
-/// roots of a chunk are inverted in parallel.
-///
-/// With more roots there are fewer levels, one after the other, for which a small batch waits. The
-/// inversion of fewer roots leaves more of the GPU to the other chunks of a large batch. Over both
-/// kinds of key generation with n = 761, these numbers measured best on an H200.
-const fn roots_of(batch_len: usize) -> usize {
-    match batch_len {
-        0..=1024 => MOST_ROOTS,
-        1025..=4096 => 8,
-        _ => LEAST_ROOTS,
-    }
-}
-
 /// The nodes of a product tree on the device.
 #[derive(Debug)]
 pub(super) struct Tree<Q: Queue> {
     /// The products of each level, from the level above the leaves to the roots.
     levels: Vec<Buffer<u16, Q::Memory>>,
-    inversion: RootInversion<Q>,
+    /// The matrices of the powers.
+    maps: SharedMaps<Q>,
+    /// The most roots of a chunk.
+    most_roots: usize,
     /// The memory for roots that are inverted by powers, or `None` if there was none. The first
     /// small chunk allocates it.
     roots: OnceLock<Option<Roots<Q>>>,
-}
-
-/// How the roots of a tree are inverted.
-#[derive(Debug)]
-pub(super) struct RootInversion<Q: Queue> {
-    /// The largest number of leaves of a tree whose roots are inverted by powers.
-    pub(super) powers_max_chunk: usize,
-    /// The matrices of the powers.
-    pub(super) maps: SharedMaps<Q>,
-}
-
-impl<Q: Queue> Clone for RootInversion<Q> {
-    fn clone(&self) -> Self {
-        Self { powers_max_chunk: self.powers_max_chunk, maps: self.maps.clone() }
-    }
 }
 
 /// The roots of a small chunk, and the memory for their inversion by powers.
@@ -72,13 +43,18 @@ struct Roots<Q: Queue> {
 
 impl<Q: Queue> Roots<Q> {
     /// Allocates the memory, and computes the matrices if the device does not have them yet.
-    fn new(queue: &Q, set: &Set, maps: &SharedMaps<Q>) -> Result<Self, RuntimeError> {
+    fn new(
+        queue: &Q,
+        set: &Set,
+        maps: &SharedMaps<Q>,
+        most_roots: usize,
+    ) -> Result<Self, RuntimeError> {
         // A level of more nodes has a level above it.
-        const MOST: usize = padded(2 * MOST_ROOTS);
+        let most = padded(2 * most_roots);
         Ok(Self {
             maps: maps.get(queue, set.chain)?,
-            powers: Powers::new(queue, set.chain, MOST)?,
-            elements: queue.allocate(MOST * set.row)?,
+            powers: Powers::new(queue, set.chain, most)?,
+            elements: queue.allocate(most * set.row)?,
         })
     }
 
@@ -106,18 +82,19 @@ impl<Q: Queue> Tree<Q> {
         queue: &Q,
         set: &Set,
         leaves: usize,
-        inversion: RootInversion<Q>,
+        tuning: &Tuning,
+        maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
-        let levels = level_sizes(leaves, LEAST_ROOTS).map(|nodes| queue.allocate(nodes * set.row));
+        let (most_roots, least) = tuning.most_and_least_roots();
+        let levels = level_sizes(leaves, least).map(|nodes| queue.allocate(nodes * set.row));
         let levels = levels.collect::<Result<_, _>>()?;
-        Ok(Self { levels, inversion, roots: OnceLock::new() })
+        Ok(Self { levels, maps, most_roots, roots: OnceLock::new() })
     }
 
     /// Returns all arrays, for wiping.
     pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
         // Without `..`, so that no array can be forgotten.
-        let Self { levels, inversion: RootInversion { powers_max_chunk: _, maps: _ }, roots } =
-            self;
+        let Self { levels, maps: _, most_roots: _, roots } = self;
         let roots = roots.get().and_then(Option::as_ref);
         levels.iter().chain(roots.into_iter().flat_map(Roots::memory))
     }
@@ -128,7 +105,7 @@ impl<Q: Queue> Tree<Q> {
         if let Some(roots) = self.roots.get() {
             return Ok(roots.as_ref());
         }
-        let roots = match Roots::new(queue, set, &self.inversion.maps) {
+        let roots = match Roots::new(queue, set, &self.maps, self.most_roots) {
             Err(RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. }) => None,
             roots => Some(roots?),
         };
@@ -148,15 +125,14 @@ impl<Q: Queue> Tree<Q> {
         inverses: &'a Buffer<u16, Q::Memory>,
         scratch: &'a Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
-        let (set, batch_len) = (launches.set, launches.batch_len);
+        let (set, kernels) = (launches.set, launches.kernels);
         let mut run = |kernels: &'static RingKernels, memory: &[&'a Q::Memory], count: usize| {
             launches.add(kernels, memory, Batch::each(count as u32));
         };
         let tree = &self.levels;
-        let sizes: Vec<usize> = level_sizes(count, roots_of(batch_len)).collect();
+        let sizes: Vec<usize> = level_sizes(count, kernels.roots).collect();
         let top = sizes.len() - 1;
-        let roots =
-            if count <= self.inversion.powers_max_chunk { self.roots(queue, set)? } else { None };
+        let roots = if kernels.by_powers { self.roots(queue, set)? } else { None };
         let nodes = |level: usize| match roots {
             Some(roots) if level == top => &roots.elements,
             _ => &tree[level],
@@ -188,6 +164,7 @@ impl<Q: Queue> Tree<Q> {
 #[cfg(test)]
 mod tests {
     use ctru_gpu_runtime::Device;
+    use ctru_gpu_runtime::batch::plan::Kernels;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
 
     use super::*;
@@ -206,25 +183,20 @@ mod tests {
             memory.total - memory.free
         };
         let before = used();
-        let tree =
-            Tree::new(&queue, set, 101, RootInversion { powers_max_chunk: 100, maps }).unwrap();
+        let tree = Tree::new(&queue, set, 101, Tuning::of(""), maps).unwrap();
         let wiped = || tree.memory().map(|array| size_of::<u16>() * array.len()).sum::<usize>();
         let levels = wiped();
         assert!(levels > 0 && levels == used() - before);
-        // Only the chunks that are small enough need more memory.
+        // Only powers need more memory.
         let f = queue.allocate(101 * set.row).unwrap();
         let [inverses, scratch] = [(); 2].map(|()| queue.allocate(101 * set.row).unwrap());
-        let mut launches = Launches::new(set, 101);
         let before = used() - levels;
-        tree.invert(&mut launches, &queue, 101, &f, &inverses, &scratch).unwrap();
-        assert_eq!(used() - before, levels);
-        tree.invert(&mut launches, &queue, 100, &f, &inverses, &scratch).unwrap();
-        assert!(wiped() > levels && wiped() == used() - before);
-    }
-
-    #[test]
-    fn chunks_of_larger_batches_have_fewer_roots() {
-        assert_eq!([0, 1024, 1025, 4096, 4097, 1 << 20].map(roots_of), [16, 16, 8, 8, 2, 2]);
+        for by_powers in [false, true] {
+            let kernels = Kernels { roots: 16, by_powers, ..Kernels::default() };
+            let mut launches = Launches::new(set, kernels);
+            tree.invert(&mut launches, &queue, 101, &f, &inverses, &scratch).unwrap();
+            assert!(wiped() == used() - before && (wiped() > levels) == by_powers);
+        }
     }
 
     /// A tree is allocated for the most leaves and the fewest roots, and serves every smaller chunk
@@ -232,9 +204,9 @@ mod tests {
     #[test]
     fn levels_fit_into_the_memory_of_the_tree() {
         for most in [1, 2, 33, 256, 1025, 4096, 4100] {
-            let allocated: Vec<usize> = level_sizes(most, LEAST_ROOTS).collect();
+            let allocated: Vec<usize> = level_sizes(most, 2).collect();
             for leaves in (1..=most).filter(|leaves| leaves % 7 == 1 || most - leaves < 3) {
-                for roots in [roots_of(1), roots_of(1025), roots_of(4097)] {
+                for roots in [16, 8, 2] {
                     let sizes: Vec<usize> = level_sizes(leaves, roots).collect();
                     assert!(sizes.len() <= allocated.len());
                     assert!(sizes.iter().zip(&allocated).all(|(used, there)| used <= there));

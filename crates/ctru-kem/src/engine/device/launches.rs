@@ -1,37 +1,31 @@
-//! The launches of a chunk.
+//! The list of launches of a chunk, and the choice among kernels with equal results.
 
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
+use ctru_gpu_runtime::batch::plan::Kernels;
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
 use super::set::Set;
 
-/// Launches of a chunk, which are issued together.
+/// The launches of a chunk, which are issued together.
 pub(super) struct Launches<'a, Q: Queue> {
     pub(super) set: &'static Set,
-    /// The number of operations of the batch.
-    pub(super) batch_len: usize,
+    pub(super) kernels: Kernels,
     list: Vec<Launch<'a, Q::Memory>>,
 }
 
 impl<'a, Q: Queue> Launches<'a, Q> {
-    /// Creates an empty list for a batch of `batch_len` operations.
-    pub(super) fn new(set: &'static Set, batch_len: usize) -> Self {
-        Self { set, batch_len, list: Vec::new() }
+    pub(super) fn new(set: &'static Set, kernels: Kernels) -> Self {
+        Self { set, kernels, list: Vec::new() }
     }
 
     /// Adds a launch of the kernel for the ring of the parameter set, with [`Order::Next`].
-    pub(super) fn add(
-        &mut self,
-        kernels: &'static RingKernels,
-        memory: &[&'a Q::Memory],
-        batch: Batch,
-    ) {
-        self.add_in(Order::Next, kernels, memory, batch);
+    pub(super) fn add(&mut self, kernels: &'static RingKernels, to: &[&'a Q::Memory], of: Batch) {
+        self.add_in(Order::Next, kernels, to, of);
     }
 
-    /// Adds a launch of the kernel for the ring of the parameter set, with this order.
+    /// Adds a launch with this order.
     pub(super) fn add_in(
         &mut self,
         order: Order,
@@ -46,5 +40,24 @@ impl<'a, Q: Queue> Launches<'a, Q> {
     /// Issues the launches.
     pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
         queue.launch_all(&self.list)
+    }
+
+    /// Returns the kernels that hash: with two threads for each state, or with one, which needs
+    /// fewer instructions and takes longer.
+    pub(super) fn hash(
+        &self,
+        pairs: &'static RingKernels,
+        threads: &'static RingKernels,
+    ) -> &'static RingKernels {
+        if self.kernels.are_paired { pairs } else { threads }
+    }
+
+    /// Returns kernels that multiply by the matrix of the one key, or by `each` key.
+    pub(super) fn product(
+        &self,
+        each: &'static RingKernels,
+        same: &'static RingKernels,
+    ) -> &'static RingKernels {
+        if self.kernels.by_matrix { same } else { each }
     }
 }

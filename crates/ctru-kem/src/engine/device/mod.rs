@@ -5,68 +5,54 @@
 //! - This module has the engine, which makes what a parameter set needs when it is first used. The
 //!   modules below see keys and ciphertexts as bytes and the parameter set as data, so they are
 //!   compiled once per type of device and not once per parameter set.
-//! - `rows` runs batches in the host's memory, `resident` those whose data is in device memory
-//!   before and after the call.
+//! - `rows` takes batches in the host's memory, `resident` those whose data is in device memory
+//!   before and after the call. Both describe a batch as a `job`.
 //! - `options` has the choices of the user.
-//! - `batch` cuts a batch into chunks and runs each chunk in a slot; `cut` says how large they are,
-//!   `deal` which comes next, and `slots` which slot is free. `batch_keys` has the keys of a batch,
-//!   cut in the same way.
-//! - `merged` does small batches: those of several callers become common launches. `groups` says
-//!   who waits for whom, `gate` keeps out more callers than there are CPUs, and `staged` has the
-//!   memory in which callers meet.
-//! - `kem` does key generation, encapsulation and decapsulation of a chunk, as copies and kernels.
+//! - `batch` plans a batch by `ctru_gpu_runtime::batch` and has the plan executed.
+//! - [`plan`] plans a batch without a device.
+//! - `merged` does small batches: those of several callers become common launches.
+//! - `slot` does a chunk: it brings the inputs, launches, and sends the results.
+//! - `scheme` has the launches of key generation, encapsulation and decapsulation.
+//! - `launches` is the list of launches of a chunk.
 //! - `check` finds the first row that is not a key.
-//! - `slot` has the memory and the queue of a chunk, and copies between the caller and the device.
-//! - `launches` collects the kernels of a chunk, which are issued together.
 //! - `buffers` has the memory of slots and of loaded keys.
-//! - `inversion` is the product tree of key generation.
-//! - `powers` inverts the roots of small product trees.
-//! - `set` has the sizes and kernels of a parameter set.
+//! - `inversion` is the product tree of key generation, and `powers` inverts its roots.
+//! - `set` has the sizes, the shapes of operations and the kernels of a parameter set.
 
 mod batch;
-mod batch_keys;
 mod buffers;
 mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
-mod cut;
-mod deal;
-mod encoded;
-mod gate;
-mod groups;
-mod hashes;
 mod inversion;
-mod kem;
+mod job;
 mod launches;
 mod merged;
 mod options;
+pub mod plan;
 #[doc(hidden)]
 pub mod powers;
-mod prefetch;
 mod rejection;
 mod resident;
 mod rows;
+mod scheme;
 mod set;
 mod slot;
-mod slots;
-mod staged;
-mod stores;
-mod words;
+#[cfg(test)]
+mod tests;
 
 use core::fmt;
-// The modules `deal`, `groups` and `slots` take what threads share from here.
-use std::sync;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::PinnedVec;
+use ctru_gpu_runtime::batch::tuning::{self, Tuning};
 
 use super::EngineError;
 use crate::parameters::Parameters;
 use batch::Batches;
 use set::Set;
-use slots::lock;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::DeviceOptions;
@@ -92,6 +78,7 @@ pub use resident::{Resident, ResidentKeys, ResidentSeeds};
 pub struct DeviceEngine<D: Device> {
     devices: Vec<D>,
     options: DeviceOptions,
+    tuning: &'static Tuning,
     /// What each of [`Parameters::ALL`] needs, once it is used.
     batches: [OnceLock<Batches<D>>; Parameters::ALL.len()],
     /// Taken while one of these is made.
@@ -133,7 +120,11 @@ impl<D: Device> DeviceEngine<D> {
             return Err(EngineError::NoSlots);
         }
         let batches = [const { OnceLock::new() }; _];
-        Ok(Self { devices, options, batches, making: Mutex::new(()) })
+        let tuning = match options.as_large {
+            true => &tuning::AS_LARGE,
+            false => Tuning::of(&devices[0].name()),
+        };
+        Ok(Self { devices, options, tuning, batches, making: Mutex::new(()) })
     }
 
     /// Allocates the memory of a parameter set's slots and starts their threads, if that is not
@@ -149,12 +140,13 @@ impl<D: Device> DeviceEngine<D> {
     /// - [`EngineError::Threads`] if the system does not start the threads.
     pub fn prepare(&self, parameters: Parameters) -> Result<Prepared, EngineError> {
         let batches = self.batches(parameters)?;
-        let (chunk, slots, footprint) = (batches.chunk(), batches.slots(), batches.footprint());
+        let (chunk, slots) = (batches.machine.chunk, batches.executor.slots());
+        let footprint = batches.footprint();
         Ok(Prepared {
             chunk,
             slots,
             device_bytes: slots * footprint.device_bytes(chunk),
-            pinned_bytes: footprint.pinned_bytes(slots * chunk + batches.merger().staged_rows()),
+            pinned_bytes: footprint.pinned_bytes(slots * chunk + batches.merger.rows()),
         })
     }
 
@@ -164,12 +156,13 @@ impl<D: Device> DeviceEngine<D> {
         if let Some(batches) = made.get() {
             return Ok(batches);
         }
-        let _making = lock(&self.making);
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         match made.get() {
             Some(batches) => Ok(batches),
             None => {
                 let set = Set::of(parameters);
-                let batches = Batches::new(set, self.devices.clone(), self.options)?;
+                let devices = self.devices.clone();
+                let batches = Batches::new(set, devices, &self.options, self.tuning)?;
                 Ok(made.get_or_init(|| batches))
             }
         }
@@ -220,7 +213,7 @@ impl<D: Device> DeviceEngine<D> {
     #[doc(hidden)]
     #[must_use]
     pub fn common_launches(&self) -> u64 {
-        self.made().map(|batches| batches.merger().launches()).sum()
+        self.made().map(|batches| batches.merger.launches()).sum()
     }
 }
 

@@ -4,7 +4,7 @@
 //! The division steps of an inversion follow one another in one block. The method here takes about
 //! 25 launches instead, and each of them occupies many multiprocessors.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
@@ -16,8 +16,6 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Buffer, HostMemory, Launch, Order, Queue, RuntimeError};
 use ctru_math::Arithmetic;
 use ctru_math::kernel::frobenius::{Step, fill, maps, steps};
-
-use super::lock;
 
 /// The largest number of elements for which many blocks compute each product. For more elements,
 /// one warp per product fills the GPU.
@@ -109,7 +107,7 @@ impl<Q: Queue> SharedMaps<Q> {
 
     /// Returns the matrices. The first call computes them, and the calls of other threads wait.
     pub(super) fn get(&self, queue: &Q, chain: &Chain) -> Result<Arc<Maps<Q>>, RuntimeError> {
-        let mut maps = lock(&self.0);
+        let mut maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(maps) = &*maps {
             return Ok(Arc::clone(maps));
         }

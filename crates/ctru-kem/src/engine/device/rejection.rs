@@ -9,12 +9,11 @@ use std::vec;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
+use ctru_gpu_runtime::batch::copy::bytes_to_words;
 use ctru_math::Ring;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-use super::encoded::EncodedKeys;
-use super::words::bytes_to_words;
 use crate::hash::{self, SEED_BYTES};
 use crate::params::ParameterSet;
 use crate::wipe::Secret;
@@ -25,15 +24,18 @@ pub(super) const GROUP: usize = 8;
 /// 64-bit words of a secret.
 const SECRET: usize = SEED_WORDS as usize;
 
+/// Returns the key of the operation with an index.
+pub(super) type KeyOf<'a> = &'a dyn Fn(usize) -> &'a [u8];
+
 /// Returns the secrets that decapsulations of `ciphertexts` return if they reject them, in words.
 pub(super) fn secrets<P: ParameterSet>(
-    keys: &EncodedKeys<'_>,
+    key_of: KeyOf<'_>,
     ciphertexts: &[u8],
 ) -> Zeroizing<Vec<u64>> {
     let ciphertexts = ciphertexts.chunks_exact(P::CIPHERTEXT_BYTES);
     let mut secrets = Zeroizing::new(vec![0; SECRET * ciphertexts.len()]);
     let mut inputs = ciphertexts.enumerate().map(|(operation, ciphertext)| {
-        let key = keys.key(operation);
+        let key = key_of(operation);
         let encapsulation_key = &key[P::Ring::SECRET_POLY_BYTES..];
         let (id, z) = (&encapsulation_key[..ID_BYTES as usize], &key[key.len() - SEED_BYTES..]);
         [id, z, ciphertext]

@@ -1,85 +1,43 @@
 //! Batches of rows in the host's memory.
 
-use core::any::Any;
-use std::thread;
 use std::vec::Vec;
 
-use ctru_gpu_runtime::Device;
+use ctru_gpu_runtime::batch::travel::{Source, Target};
+use ctru_gpu_runtime::{Device, Queue};
 
 use super::DeviceEngine;
-use super::batch::Batches;
-use super::batch_keys::BatchKeys;
-use super::buffers::{DecapsulationKeyBuffers, EncapsulationKeyBuffers};
-use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
-use super::slot::Slot;
+use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
+use super::set::Kind;
 use crate::batch::count_rows;
-use crate::bytes::values_mut;
 use crate::engine::lengths::{check_generation, check_operations};
 use crate::engine::rows::without_secrets_if_refused;
 use crate::engine::{
     BatchEngine, EngineError, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, PinnedBytes, Seeds,
 };
-use crate::error::InvalidRow;
+use crate::expand::Purpose;
 use crate::hash::SEED_BYTES;
-use crate::keys::SharedSecret;
-use crate::parameters::{Encoding, Parameters};
+use crate::parameters::Parameters;
 
-/// Encapsulation keys that a device of type `D` has decoded.
-type Public<D> = EncapsulationKeyBuffers<<D as Device>::Queue>;
-/// Decapsulation keys that a device of type `D` has decoded.
-type Private<D> = DecapsulationKeyBuffers<<D as Device>::Queue>;
-
-/// Runs `check` on a thread of its own while `compute` runs. Returns the error of `check` first.
-fn checked(
-    check: impl Fn() -> Result<(), EngineError> + Sync,
-    compute: impl FnOnce() -> Result<(), EngineError>,
-) -> Result<(), EngineError> {
-    thread::scope(|scope| {
-        let Ok(checking) = thread::Builder::new().spawn_scoped(scope, &check) else {
-            // The system starts no further thread, so this thread checks first.
-            check()?;
-            return compute();
-        };
-        let computed = compute();
-        checking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        computed
-    })
+/// Returns the keys of a batch, and whether they are unchecked. A row has `row` bytes.
+fn job_keys<Q: Queue + 'static>(
+    keys: KeyRows<'_>,
+    row: usize,
+) -> Result<(JobKeys<'_, Q>, bool), EngineError> {
+    let (rows, are_unchecked) = match keys {
+        KeyRows::Loaded(keys) => return Ok((JobKeys::Loaded(keys.decoded()?), false)),
+        KeyRows::Trusted(rows) => (rows, false),
+        KeyRows::Unchecked(rows) => (rows, true),
+    };
+    let keys = Source::Host(rows);
+    let keys = if rows.len() == row { JobKeys::One(keys) } else { JobKeys::Each(keys) };
+    Ok((keys, are_unchecked))
 }
 
-/// Calls `compute` with the keys of a batch of `count` operations. A row has `key_bytes` bytes.
-/// Rows that may not be keys are checked: by `check` on the host, or on the device, where `error`
-/// is the error of the row whose faults a word describes.
-fn with_keys<D: Device, K: Any, E: core::error::Error>(
-    batches: &Batches<D>,
-    keys: KeyRows<'_>,
-    key_bytes: usize,
-    count: usize,
-    check: fn(&[u8]) -> Result<(), InvalidRow<E>>,
-    error: fn(Encoding, u64) -> E,
-    compute: impl FnOnce(BatchKeys<'_, K>) -> Result<(), EngineError>,
-) -> Result<(), EngineError>
-where
-    EngineError: From<InvalidRow<E>>,
-{
-    let rows = match keys {
-        KeyRows::Loaded(keys) => return compute(BatchKeys::Loaded(keys.decoded()?)),
-        KeyRows::Trusted(key) if key.len() == key_bytes => return compute(BatchKeys::One(key)),
-        KeyRows::Trusted(keys) => return compute(BatchKeys::Each(keys)),
-        KeyRows::Unchecked(rows) => rows,
-    };
-    let check = || check(rows).map_err(EngineError::from);
-    if rows.len() == key_bytes {
-        check()?;
-        compute(BatchKeys::One(rows))
-    } else if batches.checks_on_host(count) {
-        checked(check, || compute(BatchKeys::Each(rows)))
-    } else {
-        let faults = Faults::default();
-        let computed = compute(BatchKeys::Unchecked(rows, &faults));
-        // A refused key counts more than the end of the batch: the caller may use the outputs that
-        // the other error names.
-        no_fault(&faults, batches.set().parameters.encoding, error)?;
-        computed
+/// Returns the seeds of a batch.
+fn job_seeds<const N: usize, M>(seeds: Seeds<'_, N>, purpose: Purpose) -> JobSeeds<'_, M> {
+    match seeds {
+        Seeds::Each(seeds) => JobSeeds::Each(Source::Host(seeds.as_flattened())),
+        Seeds::Expand(expand) => JobSeeds::Expand(expand, purpose),
     }
 }
 
@@ -92,8 +50,13 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         decapsulation_keys: &mut [u8],
     ) -> Result<(), EngineError> {
         check_generation(parameters, seeds, encapsulation_keys.as_deref(), decapsulation_keys)?;
-        let encapsulation_keys = encapsulation_keys.unwrap_or_default();
-        self.batches(parameters)?.generate(seeds, encapsulation_keys, decapsulation_keys)
+        let batches = self.batches(parameters)?;
+        let count = decapsulation_keys.len() / parameters.sizes().decapsulation_key;
+        let mut job = Job::new(Work::Generate, JobKeys::None, None);
+        job.seeds = job_seeds(seeds, batches.set.key_generation);
+        let keys = encapsulation_keys.map(Target::Host);
+        let rows = Some(Target::Host(decapsulation_keys));
+        batches.run(job, count, Outputs { keys, rows, ..Outputs::default() })
     }
 
     fn encapsulate_rows(
@@ -108,11 +71,12 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         seeds.check(count)?;
         let batches = self.batches(parameters)?;
-        let secrets = values_mut::<SharedSecret>(shared_secrets).expect("whole rows");
-        let compute =
-            |keys: BatchKeys<'_, Public<D>>| batches.encapsulate(keys, seeds, ciphertexts, secrets);
-        let check = batches.set().check_encapsulation_keys;
-        let result = with_keys(batches, keys, row, count, check, encapsulation_key_error, compute);
+        let (keys, are_unchecked) = job_keys(keys, row)?;
+        let seeds = job_seeds(seeds, batches.set.encapsulation);
+        let job = Job { seeds, are_unchecked, ..Job::new(Work::Encapsulate, keys, None) };
+        let rows = Some(Target::Host(ciphertexts));
+        let secrets = Some(Target::Host(&mut *shared_secrets));
+        let result = batches.run(job, count, Outputs { rows, secrets, ..Outputs::default() });
         without_secrets_if_refused(result, shared_secrets)
     }
 
@@ -126,11 +90,11 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let row = parameters.sizes().decapsulation_key;
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         let batches = self.batches(parameters)?;
-        let secrets = values_mut::<SharedSecret>(shared_secrets).expect("whole rows");
-        let compute =
-            |keys: BatchKeys<'_, Private<D>>| batches.decapsulate(keys, ciphertexts, secrets);
-        let check = batches.set().check_decapsulation_keys;
-        let result = with_keys(batches, keys, row, count, check, decapsulation_key_error, compute);
+        let (keys, are_unchecked) = job_keys(keys, row)?;
+        let ciphertexts = Some(Source::Host(ciphertexts));
+        let job = Job { ciphertexts, are_unchecked, ..Job::new(Work::Decapsulate, keys, None) };
+        let secrets = Some(Target::Host(&mut *shared_secrets));
+        let result = batches.run(job, count, Outputs { secrets, ..Outputs::default() });
         without_secrets_if_refused(result, shared_secrets)
     }
 
@@ -139,12 +103,8 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         parameters: Parameters,
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
-        let row = parameters.sizes().encapsulation_key;
-        let count = count_rows("keys", row, keys)?;
-        let (batches, faults) = (self.batches(parameters)?, Faults::default());
-        let decoded = batches.load(keys, row, &faults, Slot::load_encapsulation_keys)?;
-        no_fault(&faults, parameters.encoding, encapsulation_key_error)?;
-        Ok(LoadedKeys::new(parameters, count, decoded))
+        count_rows("keys", parameters.sizes().encapsulation_key, keys)?;
+        self.batches(parameters)?.load(Kind::Encapsulation, Source::Host(keys), None)
     }
 
     fn load_decapsulation_rows(
@@ -152,12 +112,8 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         parameters: Parameters,
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
-        let row = parameters.sizes().decapsulation_key;
-        let count = count_rows("keys", row, keys)?;
-        let (batches, faults) = (self.batches(parameters)?, Faults::default());
-        let decoded = batches.load(keys, row, &faults, Slot::load_decapsulation_keys)?;
-        no_fault(&faults, parameters.encoding, decapsulation_key_error)?;
-        Ok(LoadedKeys::new(parameters, count, decoded))
+        count_rows("keys", parameters.sizes().decapsulation_key, keys)?;
+        self.batches(parameters)?.load(Kind::Decapsulation, Source::Host(keys), None)
     }
 
     fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {

@@ -1,4 +1,4 @@
-//! The sizes and kernels of a parameter set, as data.
+//! The sizes, shapes and kernels of a parameter set, as data.
 //!
 //! The code below the typed interface of the engine reads this description. This code is therefore
 //! compiled once per type of device, not once per parameter set.
@@ -9,32 +9,37 @@ use std::vec::Vec;
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::batch::plan::{Arrays, Shape};
+use ctru_gpu_runtime::batch::tuning::Traffic;
 use ctru_math::{NtruPrimeRing, Ring};
 use zeroize::Zeroizing;
 
-use super::encoded::EncodedKeys;
 use super::powers::Chain;
 use super::rejection;
 use crate::encoding::PublicKeyEncoding;
-use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+use crate::engine::EngineError;
 use crate::expand::Purpose;
+use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::parameters::Parameters;
 use crate::params::ParameterSet;
 
-/// The largest chunk for which one kernel does whole encapsulations or decapsulations. On an H200,
-/// this is faster for 512 operations, and separate kernels are faster for 1024.
-pub(super) const WHOLE_CHUNK: usize = 512;
+/// The kinds of keys.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Encapsulation,
+    Decapsulation,
+}
 
-/// The largest batch of which each chunk is done by one kernel. On an H200, one kernel for each
-/// chunk is faster for 1024 operations in four chunks, which the host copies, and separate kernels
-/// are faster for 4096.
-pub(super) const WHOLE_BATCH: usize = 1024;
-
-/// The largest batch with one key for which one kernel does whole decapsulations. This kernel
-/// decodes the key for each of them. On an H100, separate kernels take 17 % less time for 1024
-/// operations in two chunks.
-pub(super) const WHOLE_WITH_ONE_KEY: usize = 512;
+/// The operations, as the plans of batches see them.
+pub(super) struct Shapes {
+    pub(super) key_pairs: Shape,
+    pub(super) private_keys: Shape,
+    pub(super) encapsulation: Shape,
+    pub(super) decapsulation: Shape,
+    /// Decoding of keys, by their kind.
+    pub(super) loading: [Shape; 2],
+}
 
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
 /// functions.
@@ -61,28 +66,16 @@ pub(super) struct Set {
     pub(super) encapsulation: Purpose,
     /// The inversion by powers.
     pub(super) chain: &'static Chain,
-    /// The largest number of key generations of a chunk for which inversion by powers is faster
-    /// than division steps on an H200, as far as it was measured.
-    pub(super) itoh_tsujii_max_chunk: usize,
-    /// The least number of operations of a chunk with one key that is encrypted by the matrix of
-    /// this key. Smaller chunks have too few blocks of 16 operations to occupy an H200.
-    pub(super) matrix_encryption: u32,
-    /// The same for a chunk that is decapsulated.
-    pub(super) matrix_decapsulation: u32,
+    /// The shapes of the operations.
+    pub(super) shapes: Shapes,
     /// The kernels that depend on the encoding of encapsulation keys.
     pub(super) encoding: &'static EncodingKernels,
     /// Returns the rejection secrets of a batch of decapsulations, hashed on the host.
-    pub(super) rejection_secrets: fn(&EncodedKeys<'_>, &[u8]) -> Zeroizing<Vec<u64>>,
-    /// Overwrites rows of encapsulation keys with placeholders.
-    pub(super) fill_encapsulation_keys: fn(&mut [u8]),
-    /// Overwrites rows of decapsulation keys with placeholders.
-    pub(super) fill_decapsulation_keys: fn(&mut [u8]),
-    /// Checks rows of encapsulation keys on the host.
-    pub(super) check_encapsulation_keys:
-        fn(&[u8]) -> Result<(), InvalidRow<InvalidEncapsulationKey>>,
-    /// Checks rows of decapsulation keys on the host.
-    pub(super) check_decapsulation_keys:
-        fn(&[u8]) -> Result<(), InvalidRow<InvalidDecapsulationKey>>,
+    pub(super) rejection_secrets: fn(rejection::KeyOf<'_>, &[u8]) -> Zeroizing<Vec<u64>>,
+    /// Overwrites rows of keys with placeholders.
+    pub(super) fill: fn(Kind, &mut [u8]),
+    /// Checks rows of keys on the host.
+    pub(super) check: fn(Kind, &[u8]) -> Result<(), EngineError>,
     kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
 
@@ -107,25 +100,72 @@ impl Set {
                 key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
                 encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
                 chain: Chain::of::<P::Ring>(),
-                itoh_tsujii_max_chunk: match P::Ring::N {
-                    653 | 761 => 8192,
-                    _ => 2048,
-                },
-                // For larger rings, blocks need twice as many threads, and have not been measured.
-                matrix_encryption: if P::Ring::N > 1024 { u32::MAX } else { 8192 },
-                matrix_decapsulation: if P::Ring::N > 1024 { u32::MAX } else { 4096 },
+                shapes: Self::shapes::<P>(),
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 rejection_secrets: rejection::secrets::<P>,
-                fill_encapsulation_keys: |rows| {
-                    fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
+                fill: |kind, rows| match kind {
+                    Kind::Encapsulation => {
+                        fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
+                    }
+                    Kind::Decapsulation => {
+                        fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
+                    }
                 },
-                fill_decapsulation_keys: |rows| {
-                    fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
+                check: |kind, rows| match kind {
+                    Kind::Encapsulation => Ok(EncapsulationKey::<P>::check_rows(rows)?),
+                    Kind::Decapsulation => Ok(DecapsulationKey::<P>::check_rows(rows)?),
                 },
-                check_encapsulation_keys: EncapsulationKey::<P>::check_rows,
-                check_decapsulation_keys: DecapsulationKey::<P>::check_rows,
                 kernel: RingKernels::of::<P::Ring>,
             }
+        }
+    }
+
+    /// Returns the shapes of the operations.
+    const fn shapes<P: ParameterSet>() -> Shapes {
+        const fn shape<P: ParameterSet>(
+            name: &'static str,
+            traffic: Traffic,
+            [seeds, keys, rows, results]: [usize; 4],
+        ) -> Shape {
+            Shape {
+                name,
+                traffic,
+                degree: P::Ring::N,
+                bytes: Arrays { seeds, keys, rows, results },
+                // The device sends encapsulation keys from the memory of ciphertexts.
+                room: P::CIPHERTEXT_BYTES,
+                has_fused: matches!(traffic, Traffic::Sending | Traffic::Receiving),
+                expanded_by_block: 128,
+            }
+        }
+        let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
+        let (sent, secret) = (P::CIPHERTEXT_BYTES, SHARED_SECRET_BYTES);
+        let pair = KEY_PAIR_SEED_BYTES;
+        Shapes {
+            key_pairs: shape::<P>("key pairs", Traffic::MakingPairs, [pair, public, private, 0]),
+            private_keys: shape::<P>("private keys", Traffic::Making, [pair, 0, private, 0]),
+            encapsulation: shape::<P>(
+                "encapsulations",
+                Traffic::Sending,
+                [SEED_BYTES, public, sent, secret],
+            ),
+            decapsulation: shape::<P>(
+                "decapsulations",
+                Traffic::Receiving,
+                [0, private, sent, secret],
+            ),
+            loading: [
+                shape::<P>("public keys to load", Traffic::Loading, [0, public, 0, 0]),
+                shape::<P>("private keys to load", Traffic::Loading, [0, private, 0, 0]),
+            ],
+        }
+    }
+
+    /// Returns the bytes of a key.
+    pub(super) fn key_bytes(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Encapsulation => self.encapsulation_key_bytes,
+            Kind::Decapsulation => self.decapsulation_key_bytes,
         }
     }
 
@@ -151,9 +191,9 @@ fn fill(rows: &mut [u8], row: &[u8]) {
 /// The kernels that depend on an encoding of encapsulation keys.
 pub(super) struct EncodingKernels {
     /// Decodes encapsulation keys to `h` and `ID(pk)`.
-    pub(super) decode: &'static RingKernels,
+    decode: &'static RingKernels,
     /// Decodes decapsulation keys to `f`, `h`, `ID(pk)` and `z`.
-    pub(super) unpack_decapsulation_key: &'static RingKernels,
+    unpack_decapsulation_key: &'static RingKernels,
     /// Encodes `h` to encapsulation keys.
     pub(super) encode: &'static RingKernels,
     /// Encodes `f`, `h` and `z` to decapsulation keys.
@@ -161,9 +201,9 @@ pub(super) struct EncodingKernels {
     /// Copies encapsulation keys out of decapsulation keys.
     pub(super) copy_encapsulation_key: &'static RingKernels,
     /// Decodes as `decode` does, and checks rows of bytes that may not be keys.
-    pub(super) check_encapsulation_key: &'static RingKernels,
+    check_encapsulation_key: &'static RingKernels,
     /// Decodes as `unpack_decapsulation_key` does, and checks rows of bytes that may not be keys.
-    pub(super) check_decapsulation_key: &'static RingKernels,
+    check_decapsulation_key: &'static RingKernels,
     /// Encapsulates, with encoded keys and expanded seeds.
     pub(super) encapsulate: &'static RingKernels,
     /// Encapsulates, with encoded keys and a seed for each operation.
@@ -203,6 +243,22 @@ static PACKED13: EncodingKernels = EncodingKernels {
 };
 
 impl EncodingKernels {
+    /// Returns the kernel that decodes keys.
+    pub(super) fn decode(&self, kind: Kind) -> &'static RingKernels {
+        match kind {
+            Kind::Encapsulation => self.decode,
+            Kind::Decapsulation => self.unpack_decapsulation_key,
+        }
+    }
+
+    /// Returns the kernel that decodes rows and checks that they are keys.
+    pub(super) fn check(&self, kind: Kind) -> &'static RingKernels {
+        match kind {
+            Kind::Encapsulation => self.check_encapsulation_key,
+            Kind::Decapsulation => self.check_decapsulation_key,
+        }
+    }
+
     /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
     ///
     /// # Panics

@@ -1,460 +1,456 @@
-//! A slot: the memory and the queue of one chunk, and the copies between caller and device.
+//! A slot does one chunk at a time: it brings the inputs, launches, and sends the results, in the
+//! way that the plan says.
 
-use core::iter;
-use core::ops::Range;
+use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::Batch;
-use ctru_gpu_runtime::{HostMemory, Plain, Queue, RuntimeError};
-
-use super::buffers::{Array, Buffers, EXPANSION, Pinned};
-use super::inversion::RootInversion;
-use super::launches::Launches;
-use super::prefetch::prefetch;
-use super::set::Set;
-use super::stores::{self, Stores};
-use super::words::bytes_to_words;
-use crate::engine::Seeds;
-use crate::expand::Purpose;
-use crate::parameters::Parameters;
-
-/// The share of encapsulation keys, in eighths, that the device sends to pinned memory of the
-/// caller in a batch of more than [`SENT_LAST_BATCH`] operations. The host copies the others from
-/// the decapsulation keys, which contain them.
-///
-/// Sending all keys would overload the link between device and host. Copying all keys would
-/// overload the threads of the host. On an H200 with 16 cores, two eighths give the highest rate.
-const SENT_OF_EIGHT: usize = 2;
-
-/// The same share in an engine of several devices. Their links together carry more than the host's
-/// memory takes, so the host's memory limits the rate, and the host should copy little. It then
-/// also uses streaming stores. On four H100s, both together give 31 % more key pairs.
-const SENT_OF_EIGHT_BY_SEVERAL: usize = 6;
-
-// Key generation sends encapsulation keys from the device memory of ciphertexts, so these keys must
-// fit into it.
-const _: () = {
-    let mut i = 0;
-    while i < Parameters::ALL.len() {
-        let sizes = Parameters::ALL[i].sizes();
-        assert!(SENT_OF_EIGHT_BY_SEVERAL * sizes.encapsulation_key <= 8 * sizes.ciphertext);
-        i += 1;
-    }
+use ctru_gpu_runtime::batch::copy::{
+    self, bytes_to_words, copy_parts, copy_rows_and_parts, words_to_bytes,
 };
+use ctru_gpu_runtime::batch::plan::{Arrays, Check, Chunk, Travel};
+use ctru_gpu_runtime::batch::slots::Settle;
+use ctru_gpu_runtime::batch::travel::{Rows, Source, Staging, Target, copy_back, in_place};
+use ctru_gpu_runtime::batch::tuning::Tuning;
+use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-/// The largest batch of key generation in which the device sends all encapsulation keys for which
-/// it has room. Such a batch has only a few chunks, so few threads of the host could copy keys.
-const SENT_BATCH: usize = 8192;
-
-/// The largest batch of key generation in which the device sends the encapsulation keys of the last
-/// sixteenth of the operations only. While the host copies the keys of other chunks, the device
-/// generates and sends later chunks. After the last chunks the device would be idle.
-const SENT_LAST_BATCH: usize = 65536;
-
-/// The largest number of bytes that kernels read and write in pinned memory of the slot, without a
-/// copy to or from the device's memory.
-const DIRECT_BYTES: usize = 64 << 10;
-
-/// The same for keys or ciphertexts of whole encapsulations, unless they lie in pinned memory of
-/// the caller. On an H100, 1024 encapsulations with a key each take 16 % less time than with
-/// copies, and those with one key 11 %.
-const DIRECT_BYTES_OF_WHOLE: usize = 2 << 20;
-
-/// The largest number of blocks that read the same bytes in pinned memory of the slot. Each block
-/// reads them through the link between host and device.
-const DIRECT_READERS: usize = 16;
+use super::buffers::{Array, Decoded, EXPANSION, SEED, Scratch, ciphertexts_len, keys_len};
+use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
+use super::launches::Launches;
+use super::powers::SharedMaps;
+use super::scheme::{self, Seeds, Texts, batch_of};
+use super::set::{Kind, Set};
+use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 
 /// The memory and the queue of one chunk.
 pub(super) struct Slot<Q: Queue> {
-    pub(super) device: OnDevice<Q>,
-    pub(super) pinned: Pinned<Q>,
-}
-
-/// The queue and the device memory of a slot, with the parameter set for
-/// its launches.
-pub(super) struct OnDevice<Q: Queue> {
-    pub(super) set: &'static Set,
-    /// As [`DeviceOptions::as_large`](super::DeviceOptions::as_large).
-    pub(super) as_large: bool,
+    set: &'static Set,
     pub(super) queue: Q,
-    /// Whether the engine has several devices.
-    has_several: bool,
-    pub(super) buffers: Buffers<Q>,
+    /// Encoded keys.
+    pub(super) keys: Staging<u8, Q>,
+    /// Ciphertexts. Key generation sends encapsulation keys from here.
+    pub(super) texts: Staging<u8, Q>,
+    /// Seeds, or on the host the input from which they are expanded.
+    pub(super) seeds: Staging<u64, Q>,
+    /// Shared secrets.
+    pub(super) secrets: Staging<u64, Q>,
+    /// One word for each key, which says what is wrong with it.
+    pub(super) faults: Q::Pinned<u64>,
+    pub(super) scratch: Scratch<Q>,
 }
 
-/// Pinned memory of the slot in which the host can stage bytes of the caller, and their array on
-/// the device.
-pub(super) type Places<'a, Q> = (&'a mut <Q as Queue>::Pinned<u8>, &'a Array<u8, Q>);
+/// A chunk that has been issued: what the host still copies to the caller.
+pub(super) struct Issued<'a> {
+    chunk: Chunk,
+    rows: Option<&'a mut [u8]>,
+    keys: Option<&'a mut [u8]>,
+    secrets: Option<&'a mut [u8]>,
+}
+
+impl<Q: Queue> Settle for Slot<Q> {
+    fn settle(&self) {
+        self.queue.settle();
+    }
+}
 
 impl<Q: Queue> Slot<Q> {
-    /// Allocates a slot for chunks of `chunk` operations, in an engine that has several devices or
-    /// one.
+    /// Allocates a slot for chunks of `chunk` operations.
     pub(super) fn new(
         queue: Q,
         set: &'static Set,
         chunk: usize,
-        as_large: bool,
-        roots: RootInversion<Q>,
-        has_several: bool,
+        tuning: &Tuning,
+        maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
-        let buffers = Buffers::new(&queue, set, chunk, roots)?;
-        let pinned = Pinned::new(&queue, set, chunk)?;
-        Ok(Self { device: OnDevice { set, as_large, queue, has_several, buffers }, pinned })
+        let (keys, texts) = (keys_len(set, chunk), ciphertexts_len(set, chunk));
+        let (keys, texts) = (queue.allocate(keys)?, queue.allocate(texts)?);
+        let seeds = queue.allocate((chunk * 2 * SEED).max(EXPANSION))?;
+        let secrets = queue.allocate(chunk * SEED)?;
+        let scratch = Scratch::new(&queue, set, chunk, tuning, maps)?;
+        Ok(Self {
+            keys: Staging::over(&queue, keys)?,
+            texts: Staging::over(&queue, texts)?,
+            seeds: Staging::over(&queue, seeds)?,
+            secrets: Staging::over(&queue, secrets)?,
+            faults: queue.pinned(chunk)?,
+            scratch,
+            set,
+            queue,
+        })
+    }
+
+    /// Returns all memory of the device, for wiping.
+    pub(super) fn device_memory(&self) -> Vec<&Q::Memory> {
+        let Self { keys, texts, seeds, secrets, scratch, .. } = self;
+        let bytes = [keys, texts].map(|staging| &*staging.device);
+        let words = [seeds, secrets].map(|staging| &*staging.device);
+        bytes.into_iter().chain(words).chain(scratch.memory()).collect()
     }
 
     /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory
     /// fails, the rest is wiped all the same. Returns the first error.
     pub(super) fn wipe(&mut self) -> Result<(), RuntimeError> {
-        let Pinned { keys, ciphertexts, seeds, shared_secrets, faults } = &mut self.pinned;
-        let bytes = [keys, ciphertexts].map(HostMemory::wipe);
-        let words = [seeds, shared_secrets, faults].map(HostMemory::wipe);
-        let OnDevice { queue, buffers, .. } = &self.device;
-        let on_device = buffers.memory().into_iter().map(|memory| queue.wipe(memory));
+        let Self { keys, texts, seeds, secrets, faults, .. } = self;
+        let bytes = [keys, texts].map(|staging| staging.pinned.wipe());
+        let words = [&mut seeds.pinned, &mut secrets.pinned, faults].map(HostMemory::wipe);
+        let on_device = self.device_memory().into_iter().map(|memory| self.queue.wipe(memory));
         let wiped = bytes.into_iter().chain(words).chain(on_device).fold(Ok(()), Result::and);
-        wiped.and(queue.synchronise())
+        wiped.and(self.queue.synchronise())
     }
 
-    /// Calls `work`. If it fails or panics, waits until its queue has finished, so that no
-    /// operation is under way in the slot's memory when another chunk takes the slot.
-    pub(super) fn settled<T>(
+    /// Issues a chunk of a job. Copies of the caller's memory belong to `scope`.
+    /// [`finish`](Self::finish) waits for the results.
+    pub(super) fn issue<'env>(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
-    ) -> Result<T, RuntimeError> {
-        /// Waits for the queue when it is dropped, unless the work has succeeded.
-        struct Settling<'a, Q: Queue> {
-            slot: &'a mut Slot<Q>,
-            has_succeeded: bool,
-        }
-        impl<Q: Queue> Drop for Settling<'_, Q> {
-            fn drop(&mut self) {
-                if !self.has_succeeded {
-                    // The batch has failed already, so further errors are ignored.
-                    let _ = self.slot.device.queue.synchronise();
-                }
-            }
-        }
-        let mut settling = Settling { slot: self, has_succeeded: false };
-        let result = work(settling.slot);
-        settling.has_succeeded = result.is_ok();
-        result
-    }
-}
-
-impl<Q: Queue> OnDevice<Q> {
-    /// Returns an empty list of launches for a batch of `batch_len` operations.
-    pub(super) fn launches<'a>(&self, batch_len: usize) -> Launches<'a, Q> {
-        Launches::new(self.set, batch_len)
-    }
-
-    /// Returns whether kernels access keys or ciphertexts of encapsulations in pinned memory of the
-    /// slot (zero-copy). `is_whole` says whether one kernel does whole encapsulations, so that it
-    /// reads each key once and writes each ciphertext once.
-    pub(super) fn is_zero_copy(&self, bytes: &[u8], is_whole: bool) -> bool {
-        let may_be_many = is_whole && !self.queue.is_registered(bytes);
-        is_direct(bytes.len()) || may_be_many && bytes.len() <= DIRECT_BYTES_OF_WHOLE
-    }
-
-    /// Makes bytes of the caller available to kernels, and returns the memory in which kernels read
-    /// them. Does not wait. The batch has `batch_len` operations.
-    ///
-    /// The host copies the bytes to `staged`. If `is_zero_copy`, kernels read them there; otherwise
-    /// the device copies them from there. An exception are bytes in pinned memory of the caller
-    /// that are not zero-copy: the device copies them from the caller.
-    pub(super) fn bring<'a, 'env>(
-        &self,
         scope: &Q::Scope<'env>,
-        bytes: &'env [u8],
-        (staged, to): Places<'a, Q>,
-        is_zero_copy: bool,
-        batch_len: usize,
-    ) -> Result<&'a Q::Memory, RuntimeError> {
-        if !is_zero_copy && self.queue.is_registered(bytes) {
-            self.queue.upload_from(scope, bytes, to)?;
-            return Ok(to);
+        job: &Job<'env, Q>,
+        chunk: Chunk,
+        outputs: Outputs<'env, Q>,
+    ) -> Result<Issued<'env>, RuntimeError> {
+        if let Some((_, after)) = job.on {
+            self.queue.follow(after)?;
         }
-        let kind = Stores::to_pinned(batch_len);
-        stores::copy(kind, [(bytes, &mut staged.write()?[..bytes.len()])]);
-        if is_zero_copy {
-            return Ok(staged.on_device());
-        }
-        self.queue.upload(staged, 0..bytes.len(), to, 0)?;
-        Ok(to)
-    }
-
-    /// Makes a key that all operations of a small batch share available to kernels, and returns the
-    /// memory in which they read it. The key is read by `readers` blocks. Does not wait.
-    pub(super) fn bring_key<'a>(
-        &self,
-        key: &[u8],
-        (staged, to): Places<'a, Q>,
-        readers: usize,
-    ) -> Result<&'a Q::Memory, RuntimeError> {
-        staged.write()?[..key.len()].copy_from_slice(key);
-        if are_few(readers) {
-            return Ok(staged.on_device());
-        }
-        self.queue.upload(staged, 0..key.len(), to, 0)?;
-        Ok(to)
-    }
-
-    /// Makes the seeds of the operations `range` of a batch available to kernels, or the input from
-    /// which a kernel expands them. Returns the memory in which kernels read either. `readers`
-    /// blocks read this input.
-    ///
-    /// Call this function before kernels and other copies are issued. The device does the copies of
-    /// all slots one after the other, so a small copy that is issued later may wait for keys of
-    /// other slots.
-    pub(super) fn bring_seeds<'a, const N: usize>(
-        &'a self,
-        staged: &'a mut Q::Pinned<u64>,
-        seeds: Seeds<'_, N>,
-        purpose: Purpose,
-        range: &Range<usize>,
-        readers: usize,
-    ) -> Result<&'a Q::Memory, RuntimeError> {
-        let Buffers { expansion, seeds: rows, .. } = &self.buffers;
-        let words = staged.write()?;
-        match seeds {
-            Seeds::Each(seeds) => {
-                let seeds = &seeds[range.clone()];
-                for (seed, words) in seeds.iter().zip(words.chunks_exact_mut(N / 8)) {
-                    bytes_to_words(seed, words);
-                }
-                let len = N / 8 * seeds.len();
-                if is_direct(8 * len) {
-                    return Ok(staged.on_device());
-                }
-                self.queue.upload(staged, 0..len, rows, 0)?;
-                Ok(rows)
-            }
-            Seeds::Expand(expand) => {
-                expand.write_words(purpose, range.start, &mut words[..EXPANSION]);
-                if are_few(readers) {
-                    return Ok(staged.on_device());
-                }
-                self.queue.upload(staged, 0..EXPANSION, expansion, 0)?;
-                Ok(expansion)
+        match job.work {
+            Work::Generate => self.issue_generation(job, chunk, outputs),
+            Work::Decode(kind) => self.issue_decoding(scope, kind, job, chunk, outputs),
+            Work::Encapsulate | Work::Decapsulate => {
+                self.issue_operations(scope, job, chunk, outputs)
             }
         }
     }
 
-    /// Makes the `len` elements that kernels have written to the memory of [`target`] available to
-    /// the host in `staged`. Does not wait.
-    pub(super) fn fetch<T: Plain>(
-        &self,
-        is_zero_copy: bool,
-        from: &Array<T, Q>,
-        staged: &mut Q::Pinned<T>,
-        len: usize,
-    ) -> Result<(), RuntimeError> {
-        if is_zero_copy { Ok(()) } else { self.queue.download(from, 0..len, staged, 0) }
-    }
-
-    /// Waits for the key pairs and writes them to the caller's memory. `encapsulation_keys` has one
-    /// key for each decapsulation key, or it is empty.
-    ///
-    /// The device sends some of the encapsulation keys of the chunk, which are the operations
-    /// `range`, and the host copies the others from the decapsulation keys; see [`sent_keys`]. If
-    /// the copies to pinned memory of the caller fail, their destinations get placeholders. The
-    /// batch has `batch_len` operations.
-    pub(super) fn receive_key_pairs(
-        &self,
-        range: &Range<usize>,
-        batch_len: usize,
-        staged: &mut Q::Pinned<u8>,
-        encapsulation_keys: &mut [u8],
-        decapsulation_keys: &mut [u8],
-    ) -> Result<(), RuntimeError> {
-        let Self { set, queue, buffers, has_several, .. } = self;
-        let row = set.encapsulation_key_bytes;
-        let len = decapsulation_keys.len();
-        let zero_copy = !is_direct(len) && queue.is_registered(decapsulation_keys);
-        // Key generation does not use the memory of ciphertexts, which has room for the keys that
-        // are sent.
-        let Buffers { keys, ciphertexts: encoded, products: h, .. } = buffers;
-        let has_keys = !encapsulation_keys.is_empty();
-        let sent = match zero_copy && has_keys && queue.is_registered(encapsulation_keys) {
-            false => 0,
-            true => sent_keys(*has_several, batch_len, range, encoded.len() / row),
+    fn issue_generation<'env>(
+        &mut self,
+        job: &Job<'env, Q>,
+        chunk: Chunk,
+        outputs: Outputs<'env, Q>,
+    ) -> Result<Issued<'env>, RuntimeError> {
+        let Self { set, queue, keys, texts, seeds, scratch, .. } = self;
+        let Chunk { range, travels, kernels, .. } = &chunk;
+        let count = range.len();
+        let given = (job, KEY_PAIR_SEED_BYTES);
+        let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
+        let bytes = |row: usize| range.start * row..range.end * row;
+        let private_bytes = bytes(set.decapsulation_key_bytes);
+        let private = match &outputs.rows {
+            Some(to) => keys.target_of(queue, to, &private_bytes, travels.rows)?,
+            None => Rows::Slot(keys.target(travels.rows).0),
         };
-        let (sent_keys, copied_keys) = encapsulation_keys.split_at_mut(sent * row);
-        if sent != 0 {
-            queue.launch(
-                set.kernel(set.encoding.encode),
-                &[h, encoded],
-                Batch::each(sent as u32),
-            )?;
+        let public_bytes = bytes(set.encapsulation_key_bytes);
+        let public = match &outputs.keys {
+            Some(Target::Device(memory)) => {
+                Some(in_place(queue, *memory, &public_bytes, &scratch.products)?)
+            }
+            _ => None,
+        };
+        let mut launches = Launches::new(set, *kernels);
+        scheme::generate(&mut launches, queue, scratch, seeds.given(), count, &private)?;
+        if let Some(public) = &public {
+            let all = Batch::each(count as u32);
+            launches.add(set.encoding.copy_encapsulation_key, &[&private, public], all);
         }
-        if zero_copy {
+        if let Travel::Derived(sent @ 1..) = travels.keys {
+            let memory: [&Q::Memory; 2] = [&scratch.products, &texts.device];
+            launches.add(set.encoding.encode, &memory, Batch::each(sent as u32));
+        }
+        let issued = launches.issue(queue).and_then(|()| {
+            if let (Some(public), Some(Target::Device(to))) = (&public, &outputs.keys) {
+                copy_back(queue, public, *to, public_bytes)?;
+            }
+            match &outputs.rows {
+                Some(Target::Device(to)) => copy_back(queue, &private, *to, private_bytes),
+                _ => Ok(()),
+            }
+        });
+        forget(queue, &private, issued)?;
+        let (rows, keys) = (host(outputs.rows), host(outputs.keys));
+        Ok(Issued { chunk, rows, keys, secrets: None })
+    }
+
+    /// Decodes and checks keys, to new memory or to that of the slot.
+    fn issue_decoding<'env>(
+        &mut self,
+        scope: &Q::Scope<'env>,
+        kind: Kind,
+        job: &Job<'env, Q>,
+        chunk: Chunk,
+        outputs: Outputs<'env, Q>,
+    ) -> Result<Issued<'env>, RuntimeError> {
+        let Self { set, queue, keys, secrets, faults, scratch, .. } = self;
+        if let JobKeys::One(from) | JobKeys::Each(from) = job.keys {
+            let row = set.key_bytes(kind);
+            let bytes = (from, chunk.range.start * row..chunk.range.end * row);
+            let rows = keys.bring(queue, scope, bytes, chunk.travels.keys, chunk.stores.inputs)?;
+            let count = chunk.range.len();
+            let new = match outputs.decoded.first_mut() {
+                Some(to) => Some(&*to.insert(Decoded::new(queue, set, kind, count)?)),
+                None => None,
+            };
+            let to = new.unwrap_or(&scratch.decoded);
+            let issued =
+                check_keys(set, queue, kind, (&rows, count), to, (secrets, faults), &chunk);
+            if kind == Kind::Decapsulation {
+                forget(queue, &rows, issued)?;
+            } else {
+                issued?;
+            }
+        }
+        Ok(Issued { chunk, rows: None, keys: None, secrets: None })
+    }
+
+    fn issue_operations<'env>(
+        &mut self,
+        scope: &Q::Scope<'env>,
+        job: &Job<'env, Q>,
+        chunk: Chunk,
+        outputs: Outputs<'env, Q>,
+    ) -> Result<Issued<'env>, RuntimeError> {
+        let Self { set, queue, keys, texts, seeds, secrets, faults, scratch } = self;
+        let Chunk { range, travels, kernels, stores, .. } = &chunk;
+        let kind = job.work.kind();
+        let bytes = |row: usize| range.start * row..range.end * row;
+        // A small copy that is issued later may wait for keys of other slots, because the device
+        // does the copies of all slots one after the other.
+        let given = (job, SEED_BYTES);
+        let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
+        let row = set.key_bytes(kind);
+        let (key, count, encoded) = match job.keys {
+            JobKeys::Loaded(loaded) => {
+                let count = if loaded.keys == 1 { 1 } else { range.len() };
+                (loaded.of(chunk.number, chunk.device), count, None)
+            }
+            JobKeys::One(from) => {
+                let key = (from, 0..row);
+                let rows = keys.bring(queue, scope, key, travels.keys, stores.inputs)?;
+                (&scratch.decoded, 1, Some(rows))
+            }
+            JobKeys::Each(from) => {
+                let rows = (from, bytes(row));
+                let rows = keys.bring(queue, scope, rows, travels.keys, stores.inputs)?;
+                (&scratch.decoded, range.len(), Some(rows))
+            }
+            JobKeys::None => (&scratch.decoded, range.len(), None),
+        };
+        let text_bytes = bytes(set.ciphertext_bytes);
+        let ciphertexts = match (&outputs.rows, job.ciphertexts) {
+            (Some(to), _) => texts.target_of(queue, to, &text_bytes, travels.rows)?,
+            (None, Some(from)) => {
+                let from = (from, text_bytes.clone());
+                texts.bring(queue, scope, from, travels.rows, stores.inputs)?
+            }
+            (None, None) => Rows::Slot(&*texts.device),
+        };
+        let mut launches = Launches::new(set, *kernels);
+        let batch = batch_of(range.len(), count);
+        if let (Some(rows), true) = (&encoded, job.check == Check::Decoding) {
+            let faults = (&mut *secrets, &mut *faults);
+            check_keys(set, queue, kind, (rows, count), key, faults, &chunk)?;
+        }
+        let secret_bytes = bytes(8 * SEED);
+        let on_device;
+        let (shared_secrets, accepted) = match &outputs.secrets {
+            Some(Target::Device(memory)) => {
+                on_device = queue.slice::<u64>(*memory, secret_bytes)?;
+                (&*on_device, &*secrets.device)
+            }
+            _ => {
+                let (target, device) = secrets.target(travels.results);
+                (target, &**device)
+            }
+        };
+        let to = Texts { ciphertexts: &*ciphertexts, shared_secrets };
+        match (&encoded, job.work) {
+            (Some(rows), Work::Encapsulate) if kernels.is_fused => {
+                scheme::encapsulate_fused(&mut launches, scratch, batch, rows, seeds.given().0, to);
+            }
+            (Some(rows), _) if kernels.is_fused => {
+                scheme::decapsulate_fused(
+                    &mut launches,
+                    scratch,
+                    batch,
+                    rows,
+                    (accepted, None),
+                    to,
+                );
+            }
+            (_, work) => {
+                if let (Some(rows), false) = (&encoded, job.check == Check::Decoding) {
+                    scheme::decode(&mut launches, kind, rows, count, key);
+                }
+                match work {
+                    Work::Encapsulate => {
+                        scheme::encapsulate(&mut launches, scratch, batch, key, seeds.given(), to);
+                    }
+                    _ => scheme::decapsulate(&mut launches, scratch, batch, key, to),
+                }
+            }
+        }
+        let issued = launches.issue(queue);
+        match &encoded {
+            Some(rows) if kind == Kind::Decapsulation => forget(queue, rows, issued)?,
+            _ => issued?,
+        }
+        if let Some(Target::Device(to)) = &outputs.rows {
+            copy_back(queue, &ciphertexts, *to, text_bytes)?;
+        }
+        drop(ciphertexts);
+        let secrets_of_host = host(outputs.secrets);
+        if secrets_of_host.is_some() {
+            secrets.fetch(queue, travels.results, range.len() * SEED)?;
+        }
+        let rows = match outputs.rows {
+            Some(to) => texts.send(queue, scope, to, travels.rows)?,
+            None => None,
+        };
+        Ok(Issued { chunk, rows, keys: None, secrets: secrets_of_host })
+    }
+
+    /// Waits for all operations on the queue, and writes the results to the caller's memory. If it
+    /// fails, it has written nothing, except for what the device wrote to pinned memory of the
+    /// caller.
+    pub(super) fn finish(
+        &mut self,
+        job: &Job<'_, Q>,
+        issued: Issued<'_>,
+    ) -> Result<(), RuntimeError> {
+        let Issued { chunk, mut rows, keys, secrets } = issued;
+        if let (Work::Generate, Some(private)) = (job.work, &mut rows) {
+            return self.receive_key_pairs(&chunk, keys.unwrap_or_default(), private);
+        }
+        let Self { queue, texts, secrets: shared_secrets, faults, .. } = self;
+        // Each of these calls can fail, so all come before the first write.
+        queue.synchronise()?;
+        let (words, faults) = (shared_secrets.pinned.read()?, faults.read()?);
+        if let Some(to) = rows {
+            let bytes = &texts.pinned.read()?[..to.len()];
+            copy::copy(chunk.stores.results, [(bytes, to)]);
+        }
+        if let Some(to) = secrets {
+            words_to_bytes(words, to);
+        }
+        if job.check == Check::Decoding {
+            job.faults.note(chunk.range.start, &faults[..chunk.range.len()]);
+        }
+        Ok(())
+    }
+
+    /// Waits for the key pairs and writes them to the caller's memory. `public` has one key for
+    /// each private key, or it is empty. If the copies to pinned memory of the caller fail, their
+    /// destinations get placeholders.
+    fn receive_key_pairs(
+        &mut self,
+        chunk: &Chunk,
+        public: &mut [u8],
+        private: &mut [u8],
+    ) -> Result<(), RuntimeError> {
+        let Self { set, queue, keys, texts, .. } = self;
+        let Arrays { keys: derived, rows: travel, .. } = chunk.travels;
+        let (row, part) = (set.decapsulation_key_bytes, set.encapsulation_key.clone());
+        if travel == Travel::Dma {
+            let sent = if let Travel::Derived(sent) = derived { sent } else { 0 };
+            let (sent_keys, copied_keys) = public.split_at_mut(sent * part.len());
             let received = queue.scope(|scope| {
-                queue.download_to(scope, keys, decapsulation_keys)?;
-                queue.download_to(scope, encoded, sent_keys)
+                queue.download_to(scope, &keys.device, private)?;
+                queue.download_to(scope, &texts.device, sent_keys)
             });
             if received.is_err() {
-                (set.fill_decapsulation_keys)(decapsulation_keys);
-                (set.fill_encapsulation_keys)(sent_keys);
+                (set.fill)(Kind::Decapsulation, private);
+                (set.fill)(Kind::Encapsulation, sent_keys);
             }
             received?;
-            let decapsulation_keys = &decapsulation_keys[sent * set.decapsulation_key_bytes..];
-            let kind = Stores::by_engine(*has_several);
-            copy_encapsulation_keys(set, kind, decapsulation_keys, copied_keys);
+            copy_parts(chunk.stores.derived, &private[sent * row..], row, part, copied_keys);
             return Ok(());
         }
-        self.fetch(is_direct(len), keys, staged, len)?;
-        let staged = &staged.read()?[..len];
-        match Stores::to_caller(batch_len) {
-            Stores::Temporal => {
-                decapsulation_keys.copy_from_slice(staged);
-                let kind = Stores::Temporal;
-                copy_encapsulation_keys(set, kind, decapsulation_keys, copied_keys);
-            }
-            Stores::Streaming => {
-                copy_key_pairs_streaming(set, staged, copied_keys, decapsulation_keys);
-            }
-        }
+        keys.fetch(queue, travel, private.len())?;
+        let from = &keys.pinned.read()?[..private.len()];
+        copy_rows_and_parts(chunk.stores.results, from, row, part, private, public);
         Ok(())
     }
 }
 
-/// Returns how many encapsulation keys of the chunk `range` the device sends. It has room for
-/// `room` keys. The batch has `batch_len` operations, and the engine has several devices or one.
-fn sent_keys(has_several: bool, batch_len: usize, range: &Range<usize>, room: usize) -> usize {
-    let count = range.len();
-    let sent = if batch_len <= SENT_BATCH {
-        count
-    } else if batch_len <= SENT_LAST_BATCH {
-        range.end.saturating_sub(batch_len - batch_len / 16).min(count)
-    } else {
-        let share = if has_several { SENT_OF_EIGHT_BY_SEVERAL } else { SENT_OF_EIGHT };
-        share * count / 8
+/// Where kernels read the seeds of a chunk, and where they write them if they expand them.
+struct BroughtSeeds<'a, Q: Queue> {
+    seeds: Rows<'a, u64, Q::Memory>,
+    are_expanded: bool,
+    expanded: &'a Q::Memory,
+}
+
+impl<Q: Queue> BroughtSeeds<'_, Q> {
+    fn given(&self) -> (Seeds<'_, Q::Memory>, &Q::Memory) {
+        let seeds = match self.are_expanded {
+            true => Seeds::Expanded(&*self.seeds),
+            false => Seeds::Each(&*self.seeds),
+        };
+        (seeds, self.expanded)
+    }
+}
+
+/// Makes the seeds of a chunk available to kernels, or the input from which a kernel expands them.
+fn bring_seeds<'a, 'env: 'a, Q: Queue>(
+    queue: &Q,
+    staging: &'a mut Staging<u64, Q>,
+    expansion: &'a Array<u64, Q>,
+    (job, bytes): (&Job<'env, Q>, usize),
+    chunk: &Chunk,
+) -> Result<BroughtSeeds<'a, Q>, RuntimeError> {
+    let Staging { pinned, device } = staging;
+    let (range, travel) = (&chunk.range, chunk.travels.seeds);
+    let bytes = bytes * range.start..bytes * range.end;
+    let are_expanded = matches!(job.seeds, JobSeeds::Expand(..));
+    let seeds = match job.seeds {
+        JobSeeds::None => Rows::Slot(&**device),
+        JobSeeds::Each(Source::Device(memory)) => Rows::Caller(queue.slice(memory, bytes)?),
+        JobSeeds::Each(Source::Host(seeds)) => {
+            let write = |words: &mut [u64]| bytes_to_words(&seeds[bytes.clone()], words);
+            let len = bytes.len() / 8;
+            Rows::Slot(Staging::<_, Q>::bring_words(pinned, device, queue, travel, len, write)?)
+        }
+        JobSeeds::Expand(expand, purpose) => {
+            let write = |words: &mut [u64]| expand.write_words(purpose, range.start, words);
+            let len = EXPANSION;
+            Rows::Slot(Staging::<_, Q>::bring_words(pinned, expansion, queue, travel, len, write)?)
+        }
     };
-    sent.min(room)
+    Ok(BroughtSeeds { seeds, are_expanded, expanded: device })
 }
 
-/// Returns whether kernels access this many bytes in pinned memory of the host. More bytes are
-/// copied from or to the device's memory.
-pub(super) fn is_direct(bytes: usize) -> bool {
-    bytes <= DIRECT_BYTES
+/// Launches a kernel that decodes rows and checks them at once, before kernels in a list. One word
+/// for each row goes to the pinned words.
+fn check_keys<Q: Queue>(
+    set: &Set,
+    queue: &Q,
+    kind: Kind,
+    (rows, count): (&Q::Memory, usize),
+    to: &Decoded<Q>,
+    (secrets, faults): (&mut Staging<u64, Q>, &mut Q::Pinned<u64>),
+    chunk: &Chunk,
+) -> Result<(), RuntimeError> {
+    // Shared secrets are written after the words have been sent to the host.
+    let words = &secrets.device;
+    let mut memory = to.written(kind, rows);
+    let is_direct = chunk.faults == Travel::ZeroCopy;
+    memory.push(if is_direct { faults.on_device() } else { words });
+    let kernel = set.kernel(set.encoding.check(kind));
+    queue.launch(kernel, &memory, Batch::each(count as u32))?;
+    if is_direct { Ok(()) } else { queue.download(words, 0..count, faults, 0) }
 }
 
-/// Returns whether this number of blocks may read the same bytes in pinned memory of the slot.
-pub(super) fn are_few(readers: usize) -> bool {
-    readers <= DIRECT_READERS
+/// Wipes rows of decapsulation keys if they are a copy, also if the launch of the kernels that read
+/// them has failed. Returns the first error, that of the launch if there is one.
+fn forget<Q: Queue>(
+    queue: &Q,
+    rows: &Rows<'_, u8, Q::Memory>,
+    launched: Result<(), RuntimeError>,
+) -> Result<(), RuntimeError> {
+    let wiped = if rows.are_copied() { queue.wipe(rows) } else { Ok(()) };
+    launched.and(wiped)
 }
 
-/// Returns the memory to which kernels write results for the host: `staged` if `is_zero_copy`,
-/// else `on_device`. [`OnDevice::fetch`] makes them available to the host.
-pub(super) fn target<'a, T: Plain, Q: Queue>(
-    is_zero_copy: bool,
-    staged: &'a mut Q::Pinned<T>,
-    on_device: &'a Array<T, Q>,
-) -> &'a Q::Memory {
-    if is_zero_copy { staged.on_device() } else { on_device }
-}
-
-/// Copies the encapsulation keys inside the decapsulation keys `from` to `to`, until `to` is full.
-///
-/// The device has just written `from`, so the caches of the host do not hold it. The loop
-/// prefetches the rows that it copies later, without which the copies take longer.
-fn copy_encapsulation_keys(set: &Set, kind: Stores, from: &[u8], to: &mut [u8]) {
-    /// The distance in rows between the prefetch and the copy.
-    const AHEAD: usize = 2;
-    let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
-    let key = |i: usize| from.get(i * from_row..)?.get(set.encapsulation_key.clone());
-    if kind == Stores::Streaming {
-        let keys = (0..to.len() / to_row).map_while(|i| {
-            key(i + AHEAD).inspect(|later| prefetch(later));
-            key(i)
-        });
-        return stores::copy(kind, keys.zip(to.chunks_exact_mut(to_row)));
-    }
-    for i in 0..to.len() / to_row {
-        let later = (i + AHEAD) * to_row;
-        if let (Some(from), Some(to)) = (key(i + AHEAD), to.get(later..later + to_row)) {
-            prefetch(from);
-            prefetch(to);
-        }
-        if let Some(from) = key(i) {
-            to[i * to_row..][..to_row].copy_from_slice(from);
-        }
-    }
-}
-
-/// Copies the decapsulation keys `from` to `to`, and the encapsulation keys inside them to
-/// `encapsulation_keys`, which has one key for each of them or is empty. Streaming stores leave no
-/// copy of `to` in the caches, so both copies read `from`.
-fn copy_key_pairs_streaming(set: &Set, from: &[u8], encapsulation_keys: &mut [u8], to: &mut [u8]) {
-    /// Rows of a block, which the caches hold until it has been read twice.
-    const ROWS: usize = 8;
-    if encapsulation_keys.is_empty() {
-        return stores::copy(Stores::Streaming, [(from, to)]);
-    }
-    let (from_row, to_row) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
-    debug_assert_eq!(from.len() / from_row, encapsulation_keys.len() / to_row);
-    let blocks = from.chunks(ROWS * from_row).zip(to.chunks_mut(ROWS * from_row));
-    let blocks = blocks.zip(encapsulation_keys.chunks_mut(ROWS * to_row));
-    stores::copy(
-        Stores::Streaming,
-        blocks.flat_map(|((from, to), keys)| {
-            let inside = from.chunks_exact(from_row).map(|row| &row[set.encapsulation_key.clone()]);
-            iter::once((from, to)).chain(inside.zip(keys.chunks_exact_mut(to_row)))
-        }),
-    );
-}
-
-#[cfg(test)]
-mod tests {
-    use std::vec;
-    use std::vec::Vec;
-
-    use super::*;
-    use crate::{CtruPrime653, ParameterSet};
-
-    #[test]
-    fn small_batches_send_all_keys_that_have_room() {
-        assert_eq!(sent_keys(false, SENT_BATCH, &(4096..8192), 7000), 4096);
-        assert_eq!(sent_keys(false, SENT_BATCH, &(0..4096), 4000), 4000);
-        assert_eq!(sent_keys(true, 1, &(0..0), 0), 0);
-    }
-
-    #[test]
-    fn middle_batches_send_keys_of_the_last_chunks() {
-        const WHOLE: usize = 16384;
-        let sent = |range| sent_keys(false, WHOLE, &range, 7000);
-        assert_eq!([sent(0..2048), sent(12288..14336), sent(14336..WHOLE)], [0, 0, 1024]);
-        assert_eq!([sent(15872..WHOLE), sent(8192..WHOLE)], [512, 1024]);
-        assert_eq!(sent_keys(false, WHOLE, &(14336..WHOLE), 1000), 1000);
-    }
-
-    #[test]
-    fn large_batches_send_a_share_of_each_chunk() {
-        const WHOLE: usize = SENT_LAST_BATCH + 1;
-        assert_eq!(sent_keys(false, WHOLE, &(0..4096), 7000), 1024);
-        assert_eq!(sent_keys(true, WHOLE, &(0..4096), 7000), 3072);
-        assert_eq!(sent_keys(false, WHOLE, &(0..4096), 1000), 1000);
-    }
-
-    #[test]
-    fn all_ways_to_copy_key_pairs_agree() {
-        let set = Set::of(<CtruPrime653>::PARAMETERS);
-        let (row, inner) = (set.decapsulation_key_bytes, set.encapsulation_key_bytes);
-        for count in [1, 7, 8, 9, 20] {
-            let from: Vec<u8> = (0..count * row).map(|i| (i * i / 7) as u8).collect();
-            let expected: Vec<u8> = from
-                .chunks_exact(row)
-                .flat_map(|row| row[set.encapsulation_key.clone()].iter().copied())
-                .collect();
-            for kind in [Stores::Temporal, Stores::Streaming] {
-                let mut inside = vec![0; count * inner];
-                copy_encapsulation_keys(set, kind, &from, &mut inside);
-                assert!(inside == expected, "{count} {kind:?}");
-            }
-            for keys in [0, count] {
-                let (mut to, mut inside) = (vec![0; from.len()], vec![0; keys * inner]);
-                copy_key_pairs_streaming(set, &from, &mut inside, &mut to);
-                assert!(to == from && inside == expected[..keys * inner], "{count} {keys}");
-            }
-        }
+/// Returns the memory if it is that of the host.
+pub(super) fn host<M>(to: Option<Target<'_, M>>) -> Option<&mut [u8]> {
+    match to {
+        Some(Target::Host(to)) => Some(to),
+        _ => None,
     }
 }

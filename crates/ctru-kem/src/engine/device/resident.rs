@@ -1,40 +1,23 @@
 //! Batches whose keys, seeds, ciphertexts and shared secrets are in device memory before and after
 //! the call. No row of them passes through the host.
-//!
-//! - This module is the interface.
-//! - `run` deals the chunks of a batch to slots and waits for them.
-//! - `part` does the operations of a chunk, as kernels.
 
-mod part;
-mod run;
-
-use core::any::Any;
-use core::ops::Range;
 use core::{fmt, iter};
-use std::vec::Vec;
 
+use ctru_gpu_runtime::batch::travel::{Source, Target};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
 use super::DeviceEngine;
 use super::batch::Batches;
-use super::batch_keys::LoadedChunks;
-use super::buffers::Decoded;
-use super::check::{Faults, decapsulation_key_error, encapsulation_key_error, no_fault};
-use super::set::Set;
-use super::slot::Slot;
+use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
+use super::set::{Kind, Set};
 use crate::engine::rows::is_refusal;
 use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, Seeds};
-use crate::error::InvalidRow;
+use crate::expand::Purpose;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::parameters::{Encoding, Parameters};
-use run::Part;
+use crate::parameters::Parameters;
 
 /// Memory of a device of type `D`.
 type Memory<D> = <<D as Device>::Queue as Queue>::Memory;
-
-/// Decodes the rows of a chunk in its slot, and checks them.
-type CheckPart<D> =
-    fn(&mut Slot<<D as Device>::Queue>, &Part, &Memory<D>) -> Result<(), RuntimeError>;
 
 /// The seeds of a batch in device memory, or a master seed on the host.
 #[derive(Debug)]
@@ -67,25 +50,6 @@ impl<M> Clone for ResidentSeeds<'_, M> {
 
 impl<M> Copy for ResidentKeys<'_, M> {}
 impl<M> Clone for ResidentKeys<'_, M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-/// The keys of a batch, with their number where rows are encoded.
-enum RowKeys<'a, Q: Queue, K> {
-    /// A single encoded key.
-    One(&'a Q::Memory),
-    /// One encoded key per operation.
-    Each(&'a Q::Memory),
-    /// One key per operation, which the check of its chunk has decoded in the slot.
-    Checked,
-    /// Decoded keys.
-    Loaded(&'a LoadedChunks<K>),
-}
-
-impl<Q: Queue, K> Copy for RowKeys<'_, Q, K> {}
-impl<Q: Queue, K> Clone for RowKeys<'_, Q, K> {
     fn clone(&self) -> Self {
         *self
     }
@@ -206,7 +170,7 @@ pub struct Resident<'a, D: Device> {
 
 impl<D: Device> fmt::Debug for Resident<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parameters = format_args!("{}", self.batches.set().parameters);
+        let parameters = format_args!("{}", self.batches.set.parameters);
         f.debug_struct("Resident")
             .field("parameters", &parameters)
             .field("after", self.after)
@@ -262,11 +226,18 @@ impl<'a, M: DeviceMemory> ResidentSeeds<'a, M> {
             Self::Expand(expand) => Seeds::<N>::Expand(expand).check(count),
         }
     }
+
+    fn of_job(self, purpose: Purpose) -> JobSeeds<'a, M> {
+        match self {
+            Self::Each(seeds) => JobSeeds::Each(Source::Device(seeds)),
+            Self::Expand(expand) => JobSeeds::Expand(expand, purpose),
+        }
+    }
 }
 
 impl<D: Device> Resident<'_, D> {
     fn set(&self) -> &'static Set {
-        self.batches.set()
+        self.batches.set
     }
 
     /// Returns the number of the device that owns arrays.
@@ -280,7 +251,7 @@ impl<D: Device> Resident<'_, D> {
     where
         Memory<D>: 'm,
     {
-        let mut devices = self.batches.devices().iter();
+        let mut devices = self.batches.devices.iter();
         let owns_all = |device: &D| arrays.clone().all(|array| device.owns(array));
         let owner = devices.position(owns_all);
         let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
@@ -317,13 +288,11 @@ impl<D: Device> Resident<'_, D> {
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
         let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);
         let device = self.device_of(keys.chain(seeds.memory()))?;
-        self.batches.run_resident(
-            device,
-            self.after,
-            count,
-            |slot, part| slot.generate_part(part, seeds, encapsulation_keys, decapsulation_keys),
-            |_, _| Ok(()),
-        )
+        let mut job = Job::new(Work::Generate, JobKeys::None, Some((device, self.after)));
+        job.seeds = seeds.of_job(self.set().key_generation);
+        let keys = encapsulation_keys.map(Target::Device);
+        let rows = Some(Target::Device(decapsulation_keys));
+        self.batches.run(job, count, Outputs { keys, rows, ..Outputs::default() })
     }
 
     /// Encapsulates once per row of the outputs.
@@ -339,16 +308,12 @@ impl<D: Device> Resident<'_, D> {
     ) -> Result<(), EngineError> {
         let count = self.count(ciphertexts, shared_secrets)?;
         seeds.check::<SEED_BYTES>(count)?;
-        self.operate(
-            keys,
-            self.set().encapsulation_key_bytes,
-            [Some(ciphertexts), Some(shared_secrets), seeds.memory()],
-            (count, shared_secrets),
-            (Slot::check_encapsulation_part, encapsulation_key_error),
-            |slot, part, keys| {
-                slot.encapsulate_part(part, keys, seeds, ciphertexts, shared_secrets)
-            },
-        )
+        let arrays = [Some(ciphertexts), Some(shared_secrets), seeds.memory()];
+        let mut job = self.job(Work::Encapsulate, keys, count, arrays)?;
+        job.seeds = seeds.of_job(self.set().encapsulation);
+        let (rows, secrets) = (Target::Device(ciphertexts), Target::Device(shared_secrets));
+        let outputs = Outputs { rows: Some(rows), secrets: Some(secrets), ..Outputs::default() };
+        self.run(job, count, outputs, shared_secrets)
     }
 
     /// Decapsulates each row of the ciphertexts.
@@ -362,39 +327,27 @@ impl<D: Device> Resident<'_, D> {
         shared_secrets: &Memory<D>,
     ) -> Result<(), EngineError> {
         let count = self.count(ciphertexts, shared_secrets)?;
-        self.operate(
-            keys,
-            self.set().decapsulation_key_bytes,
-            [Some(ciphertexts), Some(shared_secrets), None],
-            (count, shared_secrets),
-            (Slot::check_decapsulation_part, decapsulation_key_error),
-            |slot, part, keys| slot.decapsulate_part(part, keys, ciphertexts, shared_secrets),
-        )
+        let arrays = [Some(ciphertexts), Some(shared_secrets), None];
+        let mut job = self.job(Work::Decapsulate, keys, count, arrays)?;
+        job.ciphertexts = Some(Source::Device(ciphertexts));
+        let secrets = Some(Target::Device(shared_secrets));
+        let outputs = Outputs { secrets, ..Outputs::default() };
+        self.run(job, count, outputs, shared_secrets)
     }
 
-    /// Runs a batch of `count` operations on `arrays`, with keys of `row` bytes each. `check`
-    /// decodes and checks the rows of a chunk, and `error` is the error of the row whose faults a
-    /// word describes. `issue` issues the operations of a chunk.
-    fn operate<K: Decoded<D::Queue> + Any, E: core::error::Error>(
-        &self,
-        keys: ResidentKeys<'_, Memory<D>>,
-        row: usize,
-        arrays: [Option<&Memory<D>>; 3],
-        (count, shared_secrets): (usize, &Memory<D>),
-        (check, error): (CheckPart<D>, fn(Encoding, u64) -> E),
-        mut issue: impl FnMut(
-            &mut Slot<D::Queue>,
-            &Part,
-            RowKeys<'_, D::Queue, K>,
-        ) -> Result<(), RuntimeError>,
-    ) -> Result<(), EngineError>
-    where
-        EngineError: From<InvalidRow<E>>,
-    {
-        let (rows, is_trusted) = match keys {
-            ResidentKeys::Unchecked(rows) => (Some(rows), false),
-            ResidentKeys::Trusted(rows) => (Some(rows), true),
-            ResidentKeys::Loaded(_) => (None, true),
+    /// Returns a batch of `count` operations on `arrays`.
+    fn job<'j>(
+        &'j self,
+        work: Work,
+        keys: ResidentKeys<'j, Memory<D>>,
+        count: usize,
+        arrays: [Option<&'j Memory<D>>; 3],
+    ) -> Result<Job<'j, D::Queue>, EngineError> {
+        let row = self.set().key_bytes(work.kind());
+        let (rows, are_unchecked) = match keys {
+            ResidentKeys::Unchecked(rows) => (Some(rows), true),
+            ResidentKeys::Trusted(rows) => (Some(rows), false),
+            ResidentKeys::Loaded(_) => (None, false),
         };
         let is_one = rows.is_some_and(|rows| rows.bytes() == row);
         if let (Some(rows), false) = (rows, is_one) {
@@ -402,67 +355,34 @@ impl<D: Device> Resident<'_, D> {
         }
         let device = self.device_of(arrays.into_iter().chain([rows]).flatten())?;
         let keys = match keys {
-            ResidentKeys::Loaded(keys) => RowKeys::Loaded(self.loaded(keys, count, device)?),
-            ResidentKeys::Unchecked(key) if is_one => {
-                let checked = self.check(key, row, check, error);
-                self.without_secrets_if_refused(checked, shared_secrets)?;
-                RowKeys::One(key)
+            ResidentKeys::Unchecked(rows) | ResidentKeys::Trusted(rows) => {
+                let rows = Source::Device(rows);
+                if is_one { JobKeys::One(rows) } else { JobKeys::Each(rows) }
             }
-            ResidentKeys::Trusted(key) if is_one => RowKeys::One(key),
-            ResidentKeys::Unchecked(_) => RowKeys::Checked,
-            ResidentKeys::Trusted(rows) => RowKeys::Each(rows),
+            ResidentKeys::Loaded(keys) => {
+                KeyRows::Loaded(keys).check(self.set().parameters, 0, count)?;
+                JobKeys::Loaded(keys.decoded()?)
+            }
         };
-        let faults = Faults::default();
-        let unchecked = rows.filter(|_| !is_trusted && !is_one);
-        let computed = self.batches.run_resident(
-            device,
-            self.after,
-            count,
-            |slot, part| {
-                unchecked.map_or(Ok(()), |rows| check(slot, part, rows))?;
-                issue(slot, part, keys)
-            },
-            |slot, part| match unchecked {
-                Some(_) => slot.note_faults(part, &faults),
-                None => Ok(()),
-            },
-        );
-        // A refused row counts more than a failed or cancelled batch, whose error tells the caller
-        // which outputs are good: those of a refused row are not.
-        let checked = no_fault(&faults, self.set().parameters.encoding, error);
-        self.without_secrets_if_refused(checked, shared_secrets)?;
-        computed
+        Ok(Job { are_unchecked, ..Job::new(work, keys, Some((device, self.after))) })
     }
 
-    /// Returns the loaded keys of a batch of `count` operations on a device.
-    fn loaded<'k, K: Decoded<D::Queue> + Any>(
+    /// Does a batch. If a row was refused, overwrites the shared secrets with zeros, so that those
+    /// of other rows or of an earlier batch are not left in memory.
+    fn run(
         &self,
-        keys: &'k LoadedKeys,
+        job: Job<'_, D::Queue>,
         count: usize,
-        device: usize,
-    ) -> Result<&'k LoadedChunks<K>, EngineError> {
-        KeyRows::Loaded(keys).check(self.set().parameters, 0, count)?;
-        let loaded: &LoadedChunks<K> = keys.decoded()?;
-        loaded.check_chunks(self.batches.loaded_plan(count).chunk)?;
-        let chunks = if loaded.len() == 1 { 1 } else { loaded.chunks.len() };
-        let chunks = (0..chunks).map(|number| (number, device));
-        self.batches.check_owners(loaded, chunks)?;
-        Ok(loaded)
-    }
-
-    /// Returns the result of a check. If a row was refused, overwrites the shared secrets with
-    /// zeros, so that those of other rows or of an earlier batch are not left in memory.
-    fn without_secrets_if_refused(
-        &self,
-        checked: Result<(), EngineError>,
+        outputs: Outputs<'_, D::Queue>,
         shared_secrets: &Memory<D>,
     ) -> Result<(), EngineError> {
-        if is_refusal(&checked) {
+        let result = self.batches.run(job, count, outputs);
+        if is_refusal(&result) {
             let wiped = self.after.wipe(shared_secrets);
             self.after.settle();
             wiped?;
         }
-        checked
+        result
     }
 
     /// Checks that rows of bytes are encapsulation keys.
@@ -472,8 +392,7 @@ impl<D: Device> Resident<'_, D> {
     /// [`EncapsulationKey::from_bytes`](crate::EncapsulationKey::from_bytes) refuses it, or another
     /// error of [`Resident`](Self#errors).
     pub fn check_encapsulation_keys(&self, keys: &Memory<D>) -> Result<(), EngineError> {
-        let row = self.set().encapsulation_key_bytes;
-        self.check(keys, row, Slot::check_encapsulation_part, encapsulation_key_error)
+        self.check(Kind::Encapsulation, keys)
     }
 
     /// Checks that rows of bytes are decapsulation keys.
@@ -483,31 +402,14 @@ impl<D: Device> Resident<'_, D> {
     /// [`DecapsulationKey::from_bytes`](crate::DecapsulationKey::from_bytes) refuses it, or another
     /// error of [`Resident`](Self#errors).
     pub fn check_decapsulation_keys(&self, keys: &Memory<D>) -> Result<(), EngineError> {
-        let row = self.set().decapsulation_key_bytes;
-        self.check(keys, row, Slot::check_decapsulation_part, decapsulation_key_error)
+        self.check(Kind::Decapsulation, keys)
     }
 
-    /// Checks keys of `row` bytes each.
-    fn check<E: core::error::Error>(
-        &self,
-        keys: &Memory<D>,
-        row: usize,
-        check: CheckPart<D>,
-        error: fn(Encoding, u64) -> E,
-    ) -> Result<(), EngineError>
-    where
-        EngineError: From<InvalidRow<E>>,
-    {
-        let faults = Faults::default();
-        let computed = self.batches.run_resident(
-            self.device_of(iter::once(keys))?,
-            self.after,
-            rows("keys", row, keys)?,
-            |slot, part| check(slot, part, keys),
-            |slot, part| slot.note_faults(part, &faults),
-        );
-        no_fault(&faults, self.set().parameters.encoding, error)?;
-        computed
+    fn check(&self, kind: Kind, keys: &Memory<D>) -> Result<(), EngineError> {
+        let count = rows("keys", self.set().key_bytes(kind), keys)?;
+        let on = Some((self.device_of(iter::once(keys))?, self.after));
+        let job = Job::new(Work::Decode(kind), JobKeys::Each(Source::Device(keys)), on);
+        self.batches.run(job, count, Outputs::default())
     }
 
     /// Checks encapsulation keys and decodes them into memory of the engine, for any number of
@@ -519,8 +421,7 @@ impl<D: Device> Resident<'_, D> {
     /// # Errors
     /// See [`Resident`](Self#errors).
     pub fn load_encapsulation_keys(&self, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
-        let row = self.set().encapsulation_key_bytes;
-        self.load(keys, row, Slot::decode_encapsulation_rows, encapsulation_key_error)
+        self.load(Kind::Encapsulation, keys)
     }
 
     /// Checks decapsulation keys and decodes them into memory of the engine, for any number of
@@ -530,37 +431,12 @@ impl<D: Device> Resident<'_, D> {
     /// # Errors
     /// See [`Resident`](Self#errors).
     pub fn load_decapsulation_keys(&self, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
-        let row = self.set().decapsulation_key_bytes;
-        self.load(keys, row, Slot::decode_decapsulation_rows, decapsulation_key_error)
+        self.load(Kind::Decapsulation, keys)
     }
 
-    /// Decodes keys of `row` bytes each with `decode`, chunk by chunk.
-    fn load<K: Any + Send + Sync, E: core::error::Error>(
-        &self,
-        keys: &Memory<D>,
-        row: usize,
-        decode: impl Fn(&mut Slot<D::Queue>, &Memory<D>, &Range<usize>) -> Result<K, RuntimeError>,
-        error: fn(Encoding, u64) -> E,
-    ) -> Result<LoadedKeys, EngineError>
-    where
-        EngineError: From<InvalidRow<E>>,
-    {
-        let (mut chunks, faults) = (Vec::new(), Faults::default());
-        let count = rows("keys", row, keys)?;
-        let computed = self.batches.run_resident(
-            self.device_of(iter::once(keys))?,
-            self.after,
-            count,
-            |slot, part| {
-                chunks.push(decode(slot, keys, &part.range)?);
-                Ok(())
-            },
-            |slot, part| slot.note_faults(part, &faults),
-        );
-        no_fault(&faults, self.set().parameters.encoding, error)?;
-        computed?;
-        let chunk = self.batches.loaded_plan(count).chunk;
-        let decoded = LoadedChunks { chunks, keys: count, chunk };
-        Ok(LoadedKeys::new(self.set().parameters, count, decoded))
+    fn load(&self, kind: Kind, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
+        rows("keys", self.set().key_bytes(kind), keys)?;
+        let on = Some((self.device_of(iter::once(keys))?, self.after));
+        self.batches.load(kind, Source::Device(keys), on)
     }
 }
