@@ -40,6 +40,8 @@ mod lines;
 mod lock;
 mod names;
 mod parameters;
+#[cfg(feature = "cuda")]
+mod plan;
 mod problem;
 mod report;
 mod selftest;
@@ -77,6 +79,8 @@ enum Command {
     Selftest(selftest::Args),
     #[cfg(feature = "cuda")]
     Devices(devices::Args),
+    #[cfg(feature = "cuda")]
+    Plan(plan::Args),
 }
 
 /// Runs the program.
@@ -117,6 +121,8 @@ fn execute(command: &Command) -> Result<bool, Error> {
         Command::Report(args) => report::run(args).map(|()| true),
         #[cfg(feature = "cuda")]
         Command::Devices(args) => devices::run(args, out).map(|()| true),
+        #[cfg(feature = "cuda")]
+        Command::Plan(args) => plan::run(args, out).map(|()| true),
         Command::Selftest(args) => selftest::run(args, out),
     }?;
     out.flush()?;

@@ -28,3 +28,13 @@ fn the_program_says_which_engine_it_takes_and_why() {
         }
     }
 }
+
+/// Checks that a plan is printed where there is no GPU.
+#[cfg(feature = "cuda")]
+#[test]
+fn a_plan_needs_no_gpu() {
+    let output = Sandbox::new().run("plan --set 761 --op encaps --batch 4096 --pageable");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert_contains(&text, &["4096 encapsulations", "chunks: 8 of 512", "keys Staged"]);
+}

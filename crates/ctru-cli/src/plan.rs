@@ -1,0 +1,77 @@
+//! `ctru plan`: prints what an engine on GPUs does with a batch, without a GPU.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+use ctru_kem::engine::DeviceOptions;
+use ctru_kem::engine::device::plan::{Keys, Operation, Place, of_batch};
+use ctru_kem::{Encoding, Parameters, Set};
+
+use crate::error::Error;
+use crate::parameters::set_parser;
+
+/// Print what the engine does with a batch on GPUs: chunks, kernels, and how rows travel
+///
+/// This needs no GPU.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Parameter set
+    #[arg(long, value_parser = set_parser())]
+    set: Set,
+    /// Operation
+    #[arg(long, value_enum)]
+    op: Op,
+    /// Number of operations
+    #[arg(long, value_name = "N")]
+    batch: usize,
+    /// Use one key for all operations, not one for each
+    #[arg(long)]
+    one_key: bool,
+    /// The rows are in memory that is not pinned
+    #[arg(long)]
+    pageable: bool,
+    /// The rows are on the GPU
+    #[arg(long, conflicts_with = "pageable")]
+    resident: bool,
+    /// Kind of the GPUs
+    #[arg(long, value_name = "NAME", default_value = "NVIDIA H100")]
+    gpu: String,
+    /// Number of GPUs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    gpus: usize,
+}
+
+/// An operation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Op {
+    /// Key pairs
+    Keygen,
+    /// Encapsulations
+    Encaps,
+    /// Decapsulations
+    Decaps,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Error::Engine`] if there is no GPU, [`Error::Report`] if standard output fails.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
+    let operation = match args.op {
+        Op::Keygen => Operation::KeyPairs,
+        Op::Encaps => Operation::Encapsulation,
+        Op::Decaps => Operation::Decapsulation,
+    };
+    let place = match (args.pageable, args.resident) {
+        (true, _) => Place::Pageable,
+        (_, true) => Place::Device,
+        _ => Place::Pinned,
+    };
+    let keys = if args.one_key { Keys::One } else { Keys::Each };
+    let parameters = Parameters { set: args.set, encoding: Encoding::MixedRadix };
+    let gpus = (args.gpu.as_str(), args.gpus);
+    let batch = (operation, args.batch, keys, place);
+    let plan = of_batch(parameters, &DeviceOptions::default(), gpus, batch)?;
+    write!(out, "{plan}")?;
+    Ok(())
+}
