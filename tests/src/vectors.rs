@@ -86,6 +86,44 @@ impl Intermediate {
     }
 }
 
+/// A key, an encapsulation, and what decapsulation makes of its ciphertext and of a wrong one.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Operations {
+    #[serde(with = "const_hex")]
+    pub keygen_seed: [u8; 32],
+    #[serde(with = "const_hex")]
+    pub z: [u8; 32],
+    #[serde(with = "const_hex")]
+    pub pk: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub sk: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub encaps_seed: [u8; 32],
+    #[serde(with = "const_hex")]
+    pub ct: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub ss: [u8; 32],
+    #[serde(with = "const_hex")]
+    pub bad_ct: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub bad_ss: [u8; 32],
+}
+
+impl Operations {
+    /// Loads the vectors of a ring and of an encoding of public keys, such as `packed13`.
+    #[must_use]
+    pub fn load(n: usize, encoding: &str) -> Vec<Self> {
+        json_lines(&format!("ctru-prime-{n}-{encoding}.jsonl"))
+    }
+
+    /// Returns the seed of the key pair.
+    #[must_use]
+    pub fn seed(&self) -> [u8; 64] {
+        array(&[self.keygen_seed, self.z].concat())
+    }
+}
+
 /// One block for the E8 decoder.
 #[derive(Debug, Deserialize)]
 pub struct E8Block {

@@ -3,14 +3,21 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::HashMap;
+
+use ctru_gpu_kernels::ptx::MODULE as PTX;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::ParameterSet;
 use ctru_kem::engine::{
-    BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Expand, KeyRows, Seeds,
+    BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
+    RuntimeError, Seeds,
 };
+use ctru_kem::{CtruPrime653, ParameterSet, PublicKeyEncoding};
+use ctru_math::NtruPrimeRing;
+use ctru_simt::ptx::Module;
 use ctru_tests::every_set;
+use ctru_tests::vectors::Operations;
 use ptx_check::run::{Error, Launch};
-use ptx_check::syntax::parse;
+use ptx_check::syntax::{self, Instruction, parse};
 
 const SEEDS: Expand<'_> = Expand {
     seed: b"master seed of the keys of tests",
@@ -18,52 +25,184 @@ const SEEDS: Expand<'_> = Expand {
     first: 5,
 };
 
-/// Returns the results of three operations of each kind: keys, ciphertexts, shared secrets, and
-/// what decapsulation makes of them after the last ciphertext was changed.
-fn results<P: ParameterSet>(engine: &dyn BatchEngine) -> [Vec<u8>; 5] {
+/// Keys, ciphertexts, shared secrets, and what decapsulation makes of the ciphertexts after the last
+/// one was changed.
+type Results = [Vec<u8>; 5];
+
+/// Returns the results of this many operations of each kind.
+fn results<P: ParameterSet>(
+    engine: &dyn BatchEngine,
+    count: usize,
+) -> Result<Results, EngineError> {
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
-    let count = 3;
     let mut public = vec![0; count * sizes.encapsulation_key];
     let mut private = vec![0; count * sizes.decapsulation_key];
-    engine
-        .generate_rows(parameters, Seeds::Expand(SEEDS), Some(&mut public), &mut private)
-        .unwrap();
+    engine.generate_rows(parameters, Seeds::Expand(SEEDS), Some(&mut public), &mut private)?;
     let mut ciphertexts = vec![0; count * sizes.ciphertext];
     let (mut secrets, mut decapsulated) = (vec![0; count * 32], vec![0; count * 32]);
     let keys = KeyRows::Unchecked(&public);
-    engine
-        .encapsulate_rows(parameters, keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets)
-        .unwrap();
+    let seeds = Seeds::Expand(SEEDS);
+    engine.encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets)?;
     *ciphertexts.last_mut().unwrap() ^= 0x80;
     let keys = KeyRows::Unchecked(&private);
-    engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated).unwrap();
-    assert_eq!(decapsulated[..64], secrets[..64]);
-    assert_ne!(decapsulated[64..], secrets[64..]);
-    [public, private, ciphertexts, secrets, decapsulated]
+    engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated)?;
+    Ok([public, private, ciphertexts, secrets, decapsulated])
 }
 
+/// Returns the engine on this PTX, for batches of `chunk` operations, with the kernels for small
+/// batches or for large ones.
+fn engine(
+    text: &'static str,
+    chunk: usize,
+    as_large: bool,
+) -> Result<DeviceEngine<EmulatedDevice>, EngineError> {
+    let device = EmulatedDevice::of_ptx(&Module::new(text))?;
+    let options = DeviceOptions { chunk, slots: 1, as_large, ..DeviceOptions::default() };
+    DeviceEngine::new(device, options)
+}
+
+/// Compares batches whose seeds the device derives, in two pieces.
 fn equals_the_cpu<P: ParameterSet>() {
-    let expected = results::<P>(&CpuEngine::with_threads(1).unwrap());
+    let expected = results::<P>(&CpuEngine::with_threads(1).unwrap(), 3).unwrap();
     for as_large in [false, true] {
-        let device = EmulatedDevice::of_ptx(&ctru_gpu_kernels::ptx::MODULE).unwrap();
-        let options = DeviceOptions { chunk: 2, slots: 1, as_large, ..DeviceOptions::default() };
-        assert!(results::<P>(&DeviceEngine::new(device, options).unwrap()) == expected);
+        let engine = engine(PTX.text(), 2, as_large).unwrap();
+        assert!(results::<P>(&engine, 3).unwrap() == expected);
     }
 }
 
-every_set!(equals_the_cpu);
+/// Checks vectors, half of them with the kernels for large batches.
+fn equals_the_vectors<P: ParameterSet>() {
+    let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
+    let records = &Operations::load(P::Ring::N, P::Encoding::NAME)[..10];
+    for (as_large, records) in [false, true].into_iter().zip(records.chunks(5)) {
+        let all = |field: fn(&Operations) -> &[u8]| -> Vec<u8> {
+            records.iter().flat_map(field).copied().collect()
+        };
+        let engine = engine(PTX.text(), 5, as_large).unwrap();
+        let seeds: Vec<[u8; 64]> = records.iter().map(Operations::seed).collect();
+        let mut public = vec![0; 5 * sizes.encapsulation_key];
+        let mut private = vec![0; 5 * sizes.decapsulation_key];
+        let seeds = Seeds::Each(&seeds);
+        engine.generate_rows(parameters, seeds, Some(&mut public), &mut private).unwrap();
+        assert!(public == all(|record| &record.pk));
+        assert!(private == all(|record| &record.sk));
+        let seeds: Vec<[u8; 32]> = records.iter().map(|record| record.encaps_seed).collect();
+        let (mut ciphertexts, mut secrets) = (vec![0; 5 * sizes.ciphertext], vec![0; 5 * 32]);
+        let (keys, seeds) = (KeyRows::Unchecked(&public), Seeds::Each(&seeds));
+        engine.encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets).unwrap();
+        assert!(ciphertexts == all(|record| &record.ct));
+        assert!(secrets == all(|record| &record.ss));
+        for (ciphertexts, expected) in
+            [(ciphertexts, secrets), (all(|record| &record.bad_ct), all(|record| &record.bad_ss))]
+        {
+            let mut decapsulated = vec![0; 5 * 32];
+            let keys = KeyRows::Unchecked(&private);
+            engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated).unwrap();
+            assert!(decapsulated == expected);
+        }
+    }
+}
+
+every_set!(equals_the_cpu, equals_the_vectors);
+
+/// Runs four operations of each kind of the smallest set on this PTX.
+fn smallest(text: String) -> Result<Results, EngineError> {
+    results::<CtruPrime653>(&engine(text.leak(), 4, false)?, 4)
+}
+
+/// Returns why the interpreter stopped.
+fn stopped(error: &EngineError) -> Option<&Error> {
+    match error {
+        EngineError::Device { error: RuntimeError::Interpreter(error), .. } => Some(error),
+        _ => None,
+    }
+}
+
+/// Returns the PTX with only the kernels that the smallest set needs: those without which it fails.
+fn needed() -> String {
+    let pieces = PTX.text().split_inclusive("\n}\n");
+    let kernels: HashMap<&str, &str> = pieces
+        .map(|piece| piece.split_at(piece.find(".visible .entry ").unwrap_or(piece.len())))
+        .map(|(_, kernel)| (kernel.split([' ', '(']).nth(2).unwrap_or_default(), kernel))
+        .collect();
+    // Tables come before the first kernel.
+    let (head, _) = PTX.text().split_once(".visible .entry ").unwrap();
+    let mut needed = head.to_owned();
+    loop {
+        let Err(missing) = smallest(needed.clone()) else { return needed };
+        let Some(Error::NoKernel(name)) = stopped(&missing) else { panic!("{missing}") };
+        needed.push_str(kernels[&**name]);
+    }
+}
+
+/// Returns whether the interpreter knows all instructions of a text.
+fn is_understood(text: &str) -> bool {
+    let Ok(module) = parse(text) else { return false };
+    module.kernels().all(|kernel| {
+        // The kernel is read before the arguments, which are missing, are looked at.
+        matches!(Launch::new(&module, kernel.name).run(&mut [], &[]), Err(Error::Count { .. }))
+    })
+}
+
+/// Changes one bit in each of twenty instructions. The interpreter refuses the text, or a thread
+/// breaks a rule, or the results are wrong. (Not every change could show: decoding corrects errors,
+/// so few ciphertexts tell that a distance is wrong.)
+#[test]
+fn a_changed_bit_is_noticed() {
+    let expected = results::<CtruPrime653>(&CpuEngine::with_threads(1).unwrap(), 4).unwrap();
+    let text = needed();
+    let module = parse(&text).unwrap();
+    let code: Vec<_> = module.kernels().flat_map(|kernel| &kernel.code).collect();
+    // What a text means: its registers and the parts of this instruction.
+    let meaning = |module: &syntax::Module<'_>, index: usize| {
+        let registers: Vec<_> = module.kernels().map(|kernel| &kernel.registers).collect();
+        let code = module.kernels().flat_map(|kernel| &kernel.code).nth(index).unwrap();
+        let Instruction { opcode, modifiers, operands, guard, .. } = code;
+        format!("{registers:?} {opcode} {modifiers:?} {operands:?} {guard:?}")
+    };
+    let mut random = fastrand::Rng::with_seed(57);
+    let (mut refused, mut broken, mut wrong, mut not_executed) = (0, 0, 0, 0);
+    while refused + broken + wrong < 20 {
+        let index = random.usize(..code.len());
+        let instruction = code[index];
+        let start = instruction.text.as_ptr() as usize - text.as_ptr() as usize;
+        let at = start + random.usize(..instruction.text.len());
+        let mut changed = text.as_bytes().to_vec();
+        changed[at] ^= 1 << random.u8(..7);
+        let changed = String::from_utf8(changed).unwrap();
+        if !is_understood(&changed) {
+            refused += 1;
+            continue;
+        }
+        if meaning(&parse(&changed).unwrap(), index) == meaning(&module, index) {
+            continue;
+        }
+        let to = changed[start..][..instruction.text.len()].to_owned();
+        match smallest(changed) {
+            Err(error) => {
+                assert!(matches!(stopped(&error), Some(Error::Broken(_))), "{to}: {error}");
+                broken += 1;
+            }
+            Ok(results) if results != expected => wrong += 1,
+            // Either the instruction is not executed, or it does the same as before.
+            Ok(_) => {
+                let mut trap = text.clone();
+                trap.replace_range(start..start + instruction.text.len(), "trap");
+                assert!(smallest(trap).is_ok(), "{} became {to}", instruction.text);
+                not_executed += 1;
+            }
+        }
+    }
+    println!(
+        "{refused} refused, {broken} broke a rule, {wrong} wrong, {not_executed} not executed"
+    );
+}
 
 /// Checks that the interpreter knows every instruction of every kernel, also of those that the
 /// batches above do not launch.
 #[test]
 fn each_kernel_is_understood() {
-    let module = parse(ctru_gpu_kernels::ptx::MODULE.text()).unwrap();
-    let mut kernels = 0;
-    for kernel in module.kernels() {
-        // The kernel is read before the arguments, which are missing, are looked at.
-        let refused = Launch::new(&module, kernel.name).run(&mut [], &[]).unwrap_err();
-        assert!(matches!(refused, Error::Count { .. }), "{refused}");
-        kernels += 1;
-    }
+    assert!(is_understood(PTX.text()));
+    let kernels = parse(PTX.text()).unwrap().kernels().count();
     assert!(kernels > 100, "{kernels} kernels");
 }

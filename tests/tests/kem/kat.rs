@@ -3,27 +3,20 @@
 //! The tests of `ctru-cli` check all vectors with the key types and with the CPU engine on every
 //! backend.
 
-use std::fs;
-use std::path::Path;
-
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
     Packed13, ParameterSet, PublicKeyEncoding, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
-use ctru_tests::vectors::array;
-use serde_json::Value;
+use ctru_tests::vectors::Operations;
 
 /// Checks the first record of a parameter set's file, with keys that are copied with each batch and
 /// with loaded keys.
 fn check_first_record<P: ParameterSet>() {
-    let name = format!("ctru-prime-{}-{}.jsonl", P::Ring::N, P::Encoding::NAME);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(&name);
-    let records = fs::read_to_string(path).unwrap();
-    let record: Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
-    let bytes = |field: &str| const_hex::decode(record[field].as_str().unwrap()).unwrap();
+    let name = format!("{} {}", P::Ring::N, P::Encoding::NAME);
+    let record = &Operations::load(P::Ring::N, P::Encoding::NAME)[0];
 
     let options = DeviceOptions {
         chunk: 2,
@@ -32,21 +25,20 @@ fn check_first_record<P: ParameterSet>() {
         ..DeviceOptions::default()
     };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
-    let seed: [u8; KEY_PAIR_SEED_BYTES] = array(&[bytes("keygen_seed"), bytes("z")].concat());
     let mut public = [EncapsulationKey::<P>::placeholder()];
     let mut private = [DecapsulationKey::<P>::placeholder()];
-    engine.generate(Seeds::Each(&[seed]), &mut public, &mut private).unwrap();
-    assert_eq!(*public[0].as_ref(), bytes("pk"), "{name}");
-    assert_eq!(*private[0].as_ref(), bytes("sk"), "{name}");
+    engine.generate(Seeds::Each(&[record.seed()]), &mut public, &mut private).unwrap();
+    assert_eq!(*public[0].as_ref(), record.pk, "{name}");
+    assert_eq!(*private[0].as_ref(), record.sk, "{name}");
 
     let loaded_public = engine.load_encapsulation_keys(&public).unwrap();
     let loaded_private = engine.load_decapsulation_keys(&private).unwrap();
-    let ciphertexts = ["ct", "bad_ct"].map(|ct| Ciphertext::from_bytes(&bytes(ct)).unwrap());
-    let expected = ["ss", "bad_ss"].map(bytes);
+    let ciphertexts = [&record.ct, &record.bad_ct].map(|ct| Ciphertext::from_bytes(ct).unwrap());
+    let expected = [record.ss, record.bad_ss];
     for loaded in [false, true] {
         let keys = if loaded { Keys::Loaded(&loaded_public) } else { Keys::Each(&public) };
         let (mut ciphertext, mut secret) = ([Ciphertext::default()], [SharedSecret::default()]);
-        let seed = [array(&bytes("encaps_seed"))];
+        let seed = [record.encaps_seed];
         engine.encapsulate(keys, Seeds::Each(&seed), &mut ciphertext, &mut secret).unwrap();
         assert_eq!(ciphertext[0], ciphertexts[0], "{name}");
         assert_eq!(secret[0].as_bytes()[..], expected[0], "{name}");
