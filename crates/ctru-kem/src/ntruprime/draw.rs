@@ -8,28 +8,26 @@ use ctru_math::short::{short, small};
 use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, SmallPoly, for_each_ntru_prime_ring};
 use shake::Shake256;
 use shake::digest::{ExtendableOutput, Update, XofReader};
-use zeroize::Zeroize;
 
 use crate::hash::SEED_BYTES;
 use crate::source::{NoRandomness, Source};
+use crate::wipe::wipe;
 
 /// The random words of one polynomial, wiped when dropped.
-struct Words<R: NtruPrimeRing>(R::Coeffs<u32>);
+struct Words<R: NtruPrimeRing>(R::Coeffs<[u8; 4]>);
 
 impl<R: NtruPrimeRing> Words<R> {
     /// Takes the words from a source.
     fn draw(source: Source<'_>) -> Result<Self, NoRandomness> {
-        let mut bytes = R::Coeffs::<[u8; 4]>::zeroed();
-        let filled = source(bytes.as_mut().as_flattened_mut());
-        let words = Self(R::Coeffs::from_fn(|i| u32::from_le_bytes(bytes.as_ref()[i])));
-        bytes.as_mut().as_flattened_mut().zeroize();
-        filled.map(|()| words)
+        let mut words = Self(R::Coeffs::zeroed());
+        source(words.0.as_mut().as_flattened_mut())?;
+        Ok(words)
     }
 }
 
 impl<R: NtruPrimeRing> Drop for Words<R> {
     fn drop(&mut self) {
-        self.0.as_mut().zeroize();
+        wipe(self.0.as_mut(), [0; 4]);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Sampling of small and short polynomials of Streamlined NTRU Prime from uniform words.
+//! Sampling of small and short polynomials of Streamlined NTRU Prime from uniform words of 32 bits,
+//! little-endian.
 //!
 //! A small polynomial has coefficients in `-1..=1`. A short one also has a fixed number of
 //! coefficients other than 0, [`NtruPrimeRing::WEIGHT`]: their places follow from sorting.
@@ -14,26 +15,26 @@ use crate::poly::SmallPoly;
 use crate::ring::NtruPrimeRing;
 use crate::simd::{Simd, WithSimd, dispatch};
 use crate::wipe::Scratch;
-use sort::{LANES, MOST_ROWS, Plain, Row, sort};
+use sort::{GROUP, LANES, MOST_GROUPS, Plain, Row, sort};
 
 compiled! {
     NtruPrimeRing:
 
     /// Returns the small polynomial whose coefficient `i` follows from 30 bits of word `i`.
     #[must_use]
-    pub fn small(words: &<R as NtruPrimeRing>::Coeffs<u32>) -> SmallPoly<R> {
+    pub fn small(words: &<R as NtruPrimeRing>::Coeffs<[u8; 4]>) -> SmallPoly<R> {
         dispatch(Small(words))
     }
 
     /// Returns the short polynomial that `n` words determine: 30 bits of each are sorted, together
     /// with the coefficients.
     #[must_use]
-    pub fn short(words: &<R as NtruPrimeRing>::Coeffs<u32>) -> SmallPoly<R> {
+    pub fn short(words: &<R as NtruPrimeRing>::Coeffs<[u8; 4]>) -> SmallPoly<R> {
         dispatch(Short(words))
     }
 }
 
-struct Small<'a, R: NtruPrimeRing>(&'a R::Coeffs<u32>);
+struct Small<'a, R: NtruPrimeRing>(&'a R::Coeffs<[u8; 4]>);
 
 impl<R: NtruPrimeRing> WithSimd for Small<'_, R> {
     type Output = SmallPoly<R>;
@@ -42,46 +43,47 @@ impl<R: NtruPrimeRing> WithSimd for Small<'_, R> {
     fn with_simd<S: Simd>(self, _simd: S) -> SmallPoly<R> {
         let mut poly = SmallPoly::zero();
         for (c, &word) in poly.coefficients_mut().iter_mut().zip(self.0.as_ref()) {
-            *c = ((3 * (word & 0x3fff_ffff)) >> 30) as i8 - 1;
+            *c = ((3 * (u32::from_le_bytes(word) & 0x3fff_ffff)) >> 30) as i8 - 1;
         }
         poly
     }
 }
 
 #[inline(always)]
-fn sort_rows<S: Simd>(simd: S, rows: &mut [Row]) {
+fn sort_groups<S: Simd>(simd: S, groups: &mut [[Row; GROUP]]) {
     #[cfg(target_arch = "x86_64")]
     if let Some(token) = simd.avx512() {
-        return sort(&token, rows);
+        return sort(&token, groups);
     }
     let _ = simd;
-    sort(&Plain::new(), rows);
+    sort(&Plain::new(), groups);
 }
 
-struct Short<'a, R: NtruPrimeRing>(&'a R::Coeffs<u32>);
+struct Short<'a, R: NtruPrimeRing>(&'a R::Coeffs<[u8; 4]>);
 
 impl<R: NtruPrimeRing> WithSimd for Short<'_, R> {
     type Output = SmallPoly<R>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> SmallPoly<R> {
-        let rows = const { R::N.div_ceil(LANES) };
-        let mut room = Scratch::<Row, [Row; MOST_ROWS]>::new();
-        let room = &mut room[..rows];
-        let padded = room.as_flattened_mut();
+        let groups = const { R::N.div_ceil(GROUP * LANES) };
+        let mut room = Scratch::<[Row; GROUP], [[Row; GROUP]; MOST_GROUPS]>::new();
+        let room = &mut room[..groups];
+        let padded = room.as_flattened_mut().as_flattened_mut();
         // The two lowest bits are the coefficient plus 1: even for the first words, or else 1.
         let (even, zero) = padded[..R::N].split_at_mut(R::WEIGHT);
         let words = self.0.as_ref();
         for (key, &word) in even.iter_mut().zip(&words[..R::WEIGHT]) {
-            *key = word & !1;
+            *key = u32::from_le_bytes(word) & !1;
         }
         for (key, &word) in zero.iter_mut().zip(&words[R::WEIGHT..]) {
-            *key = word & !3 | 1;
+            *key = u32::from_le_bytes(word) & !3 | 1;
         }
         padded[R::N..].fill(u32::MAX);
-        sort_rows(simd, room);
+        sort_groups(simd, room);
         let mut poly = SmallPoly::zero();
-        for (c, &key) in poly.coefficients_mut().iter_mut().zip(room.as_flattened()) {
+        for (c, &key) in poly.coefficients_mut().iter_mut().zip(room.as_flattened().as_flattened())
+        {
             *c = (key & 3) as i8 - 1;
         }
         poly

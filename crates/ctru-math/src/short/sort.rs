@@ -4,14 +4,14 @@
 //! compare words at a distance and move the smaller one to the lower place. The first step of a
 //! merge compares a run with the reversed other one, so all steps move smaller words down. Missing
 //! rows at the end count as words above all others, which never move, so any number of rows can be
-//! sorted.
+//! sorted. Steps within four rows are done together, because four rows fit into registers.
 //!
 //! Source: K. E. Batcher, "Sorting networks and their applications", AFIPS 1968.
 
 /// Words in a row.
 pub(super) const LANES: usize = 16;
-/// Most rows: those of 1277 words.
-pub(super) const MOST_ROWS: usize = 80;
+/// Most groups of rows: those of 1277 words.
+pub(super) const MOST_GROUPS: usize = 20;
 
 /// A vector of words.
 pub(super) type Row = [u32; LANES];
@@ -22,19 +22,24 @@ pub(super) trait Compare {
     fn order(&self, low: &mut Row, high: &mut Row);
     /// Does the same for `low` and the reversed `high`.
     fn order_reversed(&self, low: &mut Row, high: &mut Row);
-    /// Sorts the words of a row.
-    fn sort_row(&self, row: &mut Row);
-    /// Sorts the words of a row whose lower and higher half a merge has compared with other rows.
-    fn merge_row(&self, row: &mut Row);
+    /// Sorts the words of each row.
+    fn sort_rows(&self, a: &mut Row, b: &mut Row);
+    /// Sorts the words of each row, whose lower and higher half a merge has compared with other
+    /// rows.
+    fn merge_rows(&self, a: &mut Row, b: &mut Row);
 }
+
+/// Rows that fit into registers.
+pub(super) const GROUP: usize = 4;
 
 /// Sorts the words of all rows.
 #[inline(always)]
-pub(super) fn sort(compare: &impl Compare, rows: &mut [Row]) {
-    for row in rows.iter_mut() {
-        compare.sort_row(row);
+pub(super) fn sort(compare: &impl Compare, groups: &mut [[Row; GROUP]]) {
+    for group in groups.iter_mut() {
+        sort_group(compare, group);
     }
-    let mut run = 1;
+    let rows = groups.as_flattened_mut();
+    let mut run = GROUP;
     while run < rows.len() {
         for first in (0..rows.len()).step_by(2 * run) {
             for i in 0..run {
@@ -47,7 +52,7 @@ pub(super) fn sort(compare: &impl Compare, rows: &mut [Row]) {
             }
         }
         let mut distance = run / 2;
-        while distance > 0 {
+        while distance >= GROUP {
             for first in (0..rows.len()).step_by(2 * distance) {
                 for low in first..first + distance {
                     if let Some((rows, high)) = rows.split_at_mut_checked(low + distance)
@@ -59,11 +64,43 @@ pub(super) fn sort(compare: &impl Compare, rows: &mut [Row]) {
             }
             distance /= 2;
         }
-        for row in rows.iter_mut() {
-            compare.merge_row(row);
+        for group in rows.as_chunks_mut().0 {
+            merge_group(compare, group);
         }
         run *= 2;
     }
+}
+
+/// Sorts the words of a group.
+#[inline(always)]
+fn sort_group(compare: &impl Compare, group: &mut [Row; GROUP]) {
+    let [mut a, mut b, mut c, mut d] = *group;
+    compare.sort_rows(&mut a, &mut b);
+    compare.sort_rows(&mut c, &mut d);
+    compare.order_reversed(&mut a, &mut b);
+    compare.order_reversed(&mut c, &mut d);
+    compare.merge_rows(&mut a, &mut b);
+    compare.merge_rows(&mut c, &mut d);
+    compare.order_reversed(&mut a, &mut d);
+    compare.order_reversed(&mut b, &mut c);
+    compare.order(&mut a, &mut b);
+    compare.order(&mut c, &mut d);
+    compare.merge_rows(&mut a, &mut b);
+    compare.merge_rows(&mut c, &mut d);
+    *group = [a, b, c, d];
+}
+
+/// Sorts the words of a group whose lower and higher half a merge has compared with other groups.
+#[inline(always)]
+fn merge_group(compare: &impl Compare, group: &mut [Row; GROUP]) {
+    let [mut a, mut b, mut c, mut d] = *group;
+    compare.order(&mut a, &mut c);
+    compare.order(&mut b, &mut d);
+    compare.order(&mut a, &mut b);
+    compare.order(&mut c, &mut d);
+    compare.merge_rows(&mut a, &mut b);
+    compare.merge_rows(&mut c, &mut d);
+    *group = [a, b, c, d];
 }
 
 /// Mask `k` has all ones in the lanes whose numbers have bit `k`.
@@ -108,18 +145,22 @@ impl Compare for Plain {
     }
 
     #[inline(always)]
-    fn sort_row(&self, row: &mut Row) {
+    fn sort_rows(&self, a: &mut Row, b: &mut Row) {
         let [one, two, four, eight] = &self.0;
-        let x = step::<1>(*row, one);
-        let x = step::<1>(step::<3>(x, two), one);
-        let x = step::<1>(step::<2>(step::<7>(x, four), two), one);
-        *row = step::<1>(step::<2>(step::<4>(step::<15>(x, eight), four), two), one);
+        for row in [a, b] {
+            let x = step::<1>(*row, one);
+            let x = step::<1>(step::<3>(x, two), one);
+            let x = step::<1>(step::<2>(step::<7>(x, four), two), one);
+            *row = step::<1>(step::<2>(step::<4>(step::<15>(x, eight), four), two), one);
+        }
     }
 
     #[inline(always)]
-    fn merge_row(&self, row: &mut Row) {
+    fn merge_rows(&self, a: &mut Row, b: &mut Row) {
         let [one, two, four, eight] = &self.0;
-        *row = step::<1>(step::<2>(step::<4>(step::<8>(*row, eight), four), two), one);
+        for row in [a, b] {
+            *row = step::<1>(step::<2>(step::<4>(step::<8>(*row, eight), four), two), one);
+        }
     }
 }
 

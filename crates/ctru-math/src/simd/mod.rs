@@ -96,6 +96,11 @@ pub(crate) trait Vector: Copy {
     fn xor(self, y: Self) -> Self;
     /// Returns the bitwise disjunction.
     fn or(self, y: Self) -> Self;
+    /// Returns the bits of `x` where `self` has ones, and those of `y` where it has zeros.
+    #[inline(always)]
+    fn select(self, x: Self, y: Self) -> Self {
+        y.xor(self.and(x.xor(y)))
+    }
     /// Moves each lane to the place of the one before, and lane 0 to the last place.
     fn lanes_down(self) -> Self;
     /// Moves each lane to the place of the next one, and the last lane to place 0.
@@ -119,7 +124,7 @@ mod tests {
     use crate::backend::{self, Portable};
 
     const MOST_LANES: usize = 32;
-    const OPERATIONS: usize = 12;
+    const OPERATIONS: usize = 13;
 
     /// Checks that all backends give the same results, for pairs of edge values and pseudo-random
     /// numbers.
@@ -185,6 +190,7 @@ mod tests {
                     a.and(b),
                     a.xor(simd.splat(y[0])),
                     a.or(b),
+                    a.select(b, simd.splat(y[0])),
                     a.mul_round(b),
                     a.min_unsigned(b),
                     low,

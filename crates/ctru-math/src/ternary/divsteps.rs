@@ -39,11 +39,16 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let n = R::N;
-        let a = self.0.coefficients();
-        let mut f = pack::<R, S>(simd, |i| i8::from(i == 0) - i8::from(i >= n - 1));
-        let mut g = pack::<R, S>(simd, |i| if i < n { a[n - 1 - i] } else { 0 });
-        let mut v = pack::<R, S>(simd, |_| 0);
-        let mut r = pack::<R, S>(simd, |i| i8::from(i == 0));
+        let mut room = Coefficients::new();
+        (room[0], room[n - 1], room[n]) = (1, -1, -1);
+        let mut f = pack::<R, S>(simd, &room);
+        (room[n - 1], room[n]) = (0, 0);
+        let mut r = pack::<R, S>(simd, &room);
+        let mut v = [[simd.splat(0); 2]; MOST];
+        for (room, &a) in room.iter_mut().zip(self.0.coefficients().iter().rev()) {
+            *room = a;
+        }
+        let mut g = pack::<R, S>(simd, &room);
         let count = const { vectors::<R>(S::LANES) };
         let shift = Shift::new(simd);
         let mut delta = 1;
@@ -67,7 +72,11 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
             g[count - 1] = [shift.down(first[0]), shift.down(first[1])];
         }
         let mut inverse = SmallPoly::zero();
-        unpack::<R, S>(&v, lowest(f[0]), inverse.coefficients_mut());
+        let [one, minus_one] = lowest(f[0]).map(|word| word & 1);
+        unpack::<R, S>(&v, one - minus_one, &mut room);
+        for (c, &room) in inverse.coefficients_mut().iter_mut().rev().zip(&*room) {
+            *c = room;
+        }
         (inverse, Choice::from(((delta | -delta) >> 31 & 1 ^ 1) as u8))
     }
 }
@@ -79,27 +88,34 @@ const fn vectors<R: NtruPrimeRing>(lanes: usize) -> usize {
     count
 }
 
-/// Returns the polynomial of `n + 1` coefficients.
+/// The lanes of a string.
+type Words = Scratch<i16, [i16; MOST_WORDS]>;
+/// Room for the coefficients of all bits.
+type Coefficients = Scratch<i8, [i8; 16 * MOST_WORDS]>;
+
+/// Returns the strings of `n + 1` coefficients.
 #[inline(always)]
 fn pack<R: NtruPrimeRing, S: Simd>(
     simd: S,
-    coefficient: impl Fn(usize) -> i8,
+    coefficients: &Coefficients,
 ) -> [Signs<S::Vector>; MOST] {
     let count = const { vectors::<R>(S::LANES) };
-    let mut words = Scratch::<[i16; 2], [[i16; 2]; MOST_WORDS]>::new();
-    for i in 0..=R::N {
-        let (bit, [ones, minus_ones]) =
-            (i / (count * S::LANES), &mut words[i % (count * S::LANES)]);
-        let c = i16::from(coefficient(i));
-        *ones |= (c & !(c >> 1) & 1) << bit;
-        *minus_ones |= (c >> 1 & 1) << bit;
+    let mut words = [Words::new(), Words::new()];
+    let [ones, minus_ones] = &mut words;
+    for (bit, coefficients) in coefficients[..=R::N].chunks(count * S::LANES).enumerate() {
+        let words = ones.iter_mut().zip(&mut **minus_ones);
+        for (c, (one, minus_one)) in coefficients.iter().zip(words) {
+            let c = i16::from(*c);
+            *one |= (c & !(c >> 1) & 1) << bit;
+            *minus_one |= (c >> 1 & 1) << bit;
+        }
     }
     let mut signs = [[simd.splat(0); 2]; MOST];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
     for (i, signs) in signs[..count].iter_mut().enumerate() {
-        for (sign, bits) in signs.iter_mut().enumerate() {
-            for (lane, word) in lanes.iter_mut().zip(words[i..].iter().step_by(count)) {
-                *lane = word[sign];
+        for (bits, words) in signs.iter_mut().zip(&words) {
+            for (lane, &word) in lanes.iter_mut().zip(words[i..].iter().step_by(count)) {
+                *lane = word;
             }
             *bits = simd.load(&lanes);
         }
@@ -107,38 +123,41 @@ fn pack<R: NtruPrimeRing, S: Simd>(
     signs
 }
 
-/// Writes the reversed `signs`, multiplied by `factor`.
+/// Writes the coefficients of the strings, multiplied by `factor`.
 #[inline(always)]
 fn unpack<R: NtruPrimeRing, S: Simd>(
     signs: &[Signs<S::Vector>; MOST],
     factor: i16,
-    coefficients: &mut [i8],
+    coefficients: &mut Coefficients,
 ) {
     let count = const { vectors::<R>(S::LANES) };
-    let mut words = Scratch::<[i16; 2], [[i16; 2]; MOST_WORDS]>::new();
+    let mut words = [Words::new(), Words::new()];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
     for (i, signs) in signs[..count].iter().enumerate() {
-        for (sign, bits) in signs.iter().enumerate() {
+        for (bits, words) in signs.iter().zip(&mut words) {
             bits.store(&mut lanes);
-            for (lane, word) in lanes[..S::LANES].iter().zip(words[i..].iter_mut().step_by(count)) {
-                word[sign] = *lane;
+            for (&lane, word) in lanes[..S::LANES].iter().zip(words[i..].iter_mut().step_by(count))
+            {
+                *word = lane;
             }
         }
     }
-    for (i, coefficient) in coefficients.iter_mut().rev().enumerate() {
-        let (bit, [ones, minus_ones]) = (i / (count * S::LANES), words[i % (count * S::LANES)]);
-        let c = (ones >> bit & 1) - (minus_ones >> bit & 1);
-        *coefficient = (c * factor) as i8;
+    let [ones, minus_ones] = &words;
+    for (bit, coefficients) in coefficients[..=R::N].chunks_mut(count * S::LANES).enumerate() {
+        for (c, (one, minus_one)) in coefficients.iter_mut().zip(ones.iter().zip(&**minus_ones)) {
+            *c = (((one >> bit & 1) - (minus_one >> bit & 1)) * factor) as i8;
+        }
     }
 }
 
-/// Returns coefficient 0.
+/// Returns the words whose lowest bits say whether coefficient 0 is 1, and whether it is -1.
 #[inline(always)]
-fn lowest<V: Vector>([ones, minus_ones]: Signs<V>) -> i16 {
-    let mut lanes = [[0; MOST_LANES]; 2];
-    ones.store(&mut lanes[0]);
-    minus_ones.store(&mut lanes[1]);
-    (lanes[0][0] & 1) - (lanes[1][0] & 1)
+fn lowest<V: Vector>(signs: Signs<V>) -> Signs<i16> {
+    signs.map(|bits| {
+        let mut lanes = [0; MOST_LANES];
+        bits.store(&mut lanes);
+        lanes[0]
+    })
 }
 
 /// What a shift by one coefficient does to the vector whose lanes move.
@@ -196,14 +215,14 @@ struct Step<T> {
 }
 
 impl Step<i16> {
-    /// Returns the step for `f(0)` and `g(0)`, and updates `delta`.
+    /// Returns the step for the lowest bits of `f` and `g`, and updates `delta`.
     #[inline(always)]
-    fn new(delta: &mut i32, f0: i16, g0: i16) -> Self {
-        let nonzero = -(g0 & 1);
+    fn new(delta: &mut i32, f: Signs<i16>, g: Signs<i16>) -> Self {
+        let nonzero = -((g[0] | g[1]) & 1);
         // Swap where delta > 0 and g(0) != 0.
         let swap = (-*delta >> 31) & i32::from(nonzero);
         *delta = (*delta ^ (swap & (*delta ^ -*delta))) + 1;
-        let differ = (f0 ^ g0) >> 15;
+        let differ = -((f[1] ^ g[1]) & 1);
         Self { swap: swap as i16, add: nonzero & differ, subtract: nonzero & !differ }
     }
 
@@ -221,9 +240,10 @@ impl<V: Vector> Step<V> {
     /// Returns `f` and `g - g(0) f(0) f`, after swapping both if the step swaps.
     #[inline(always)]
     fn apply(&self, f: Signs<V>, g: Signs<V>) -> (Signs<V>, Signs<V>) {
-        let difference = [f[0].xor(g[0]).and(self.swap), f[1].xor(g[1]).and(self.swap)];
-        let f = [f[0].xor(difference[0]), f[1].xor(difference[1])];
-        let g = [g[0].xor(difference[0]), g[1].xor(difference[1])];
+        let (f, g) = (
+            [self.swap.select(g[0], f[0]), self.swap.select(g[1], f[1])],
+            [self.swap.select(f[0], g[0]), self.swap.select(f[1], g[1])],
+        );
         let ones = f[0].and(self.add).or(f[1].and(self.subtract));
         let minus_ones = f[1].and(self.add).or(f[0].and(self.subtract));
         let mixed = g[0].or(minus_ones).xor(g[1].or(ones));

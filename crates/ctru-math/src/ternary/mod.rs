@@ -3,6 +3,7 @@
 //!
 //! `R_3` is no field: some polynomials other than zero have no inverse.
 
+mod batch;
 mod divsteps;
 
 use subtle::{Choice, CtOption};
@@ -13,6 +14,7 @@ use crate::mul::rns_ntt::{MulTernary, RnsRing};
 use crate::poly::{Poly, SmallPoly};
 use crate::ring::NtruPrimeRing;
 use crate::simd::{Simd, WithSimd, dispatch};
+pub use batch::invert_batch;
 
 compiled! {
     RnsRing:
@@ -32,6 +34,12 @@ compiled! {
     #[must_use]
     pub fn tripled(a: &Poly<R>) -> SmallPoly<R> {
         dispatch(Tripled(a))
+    }
+
+    /// Returns `a / 3` in `R_q`.
+    #[must_use]
+    pub fn third(a: &Poly<R>) -> Poly<R> {
+        dispatch(Third(a))
     }
 
     /// Returns `a` if its weight is that of a short polynomial, [`NtruPrimeRing::WEIGHT`], or else
@@ -87,6 +95,28 @@ impl<R: NtruPrimeRing> WithSimd for Tripled<'_, R> {
         let above = |a: u16, sixths: u32| ((sixths * R::Q / 6) as i16 - a as i16) >> 15;
         for (result, &a) in result.coefficients_mut().iter_mut().zip(self.0.coefficients()) {
             *result = (above(a, 1) - 2 * above(a, 3) + above(a, 5)) as i8;
+        }
+        result
+    }
+}
+
+struct Third<'a, R: NtruPrimeRing>(&'a Poly<R>);
+
+impl<R: NtruPrimeRing> WithSimd for Third<'_, R> {
+    type Output = Poly<R>;
+
+    /// `q` is 1 modulo 3, so `a + 2 q (a mod 3)`, reduced modulo `3 q`, is a multiple of 3.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Poly<R> {
+        const { assert!(R::Q % 3 == 1 && R::Q < 1 << 14) };
+        let one_third = const { ((2 * R::Q + 1) / 3) as u16 };
+        let two_thirds = const { R::Q.div_ceil(3) as u16 };
+        let mut result = Poly::zero();
+        for (result, &a) in result.coefficients_mut().iter_mut().zip(self.0.coefficients()) {
+            // Exact, because the factor exceeds a third of 2^16 by less than 1.
+            let quotient = ((u32::from(a) * (u16::MAX as u32 / 3 + 1)) >> 16) as u16;
+            let remainder = a - 3 * quotient;
+            *result = quotient + (remainder & 1) * one_third + (remainder >> 1) * two_thirds;
         }
         result
     }

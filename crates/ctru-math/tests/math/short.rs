@@ -20,7 +20,7 @@ fn expected_short(weight: usize, words: &[u32]) -> Vec<i8> {
 
 fn check<R: NtruPrimeArithmetic>(words: &[i64]) {
     let words: Vec<u32> = words.iter().map(|&word| word as u32).collect();
-    let array = R::Coeffs::<u32>::from_fn(|i| words[i]);
+    let array = R::Coeffs::<[u8; 4]>::from_fn(|i| words[i].to_le_bytes());
     on_every_backend(|| {
         assert_eq!(small::<R>(&array).coefficients(), expected_small(&words));
         let short = short::<R>(&array);

@@ -74,6 +74,16 @@ fn check_inverse<R: NtruPrimeArithmetic>(a: &SmallPoly<R>) {
     on_every_backend(|| assert_eq!(Option::from(ternary::invert(a)), inverse));
 }
 
+fn check_batch<R: NtruPrimeArithmetic>(elements: &[SmallPoly<R>]) {
+    let inverse = |a| Option::from(ternary::invert(a)).unwrap_or_else(SmallPoly::zero);
+    let expected: Vec<SmallPoly<R>> = elements.iter().map(inverse).collect();
+    on_every_backend(|| {
+        let mut nodes = [elements, elements].concat();
+        ternary::invert_batch(&mut nodes);
+        assert_eq!(nodes[elements.len()..], expected);
+    });
+}
+
 fn check_product<R: NtruPrimeArithmetic>(a: &SmallPoly<R>, b: &SmallPoly<R>) {
     let expected = product(a, b);
     on_every_backend(|| assert_eq!(ternary::mul(a, b), expected));
@@ -102,6 +112,13 @@ fn special<R: NtruPrimeArithmetic>() {
                 check_inverse(&sparse::<R>(&[(0, a), (1, b), (2, c), (3, 1)]));
             }
         }
+    }
+    // The second and the fourth have no inverse, and the third has none in some rings.
+    let elements =
+        [&[(2, 1)][..], &[], &[(0, -1), (1, -1), (3, 1)], &[], &[(1, 1)], &[(3, 1)], &[(0, -1)]];
+    let elements = elements.map(sparse::<R>);
+    for count in 0..=elements.len() {
+        check_batch(&elements[..count]);
     }
     let all = [1, -1].map(|c| of::<R>(&vec![c; R::N]));
     let signs = of::<R>(&(0..R::N).map(|i| 1 - 2 * (i as i64 % 2)).collect::<Vec<_>>());
@@ -138,9 +155,13 @@ fn every_coefficient<R: NtruPrimeArithmetic>() {
             Poly::from_coefficients(&c.iter().map(|&c| c as u16).collect::<Vec<_>>()).unwrap();
         let tripled: Vec<i64> = c.iter().map(|&c| centred(centred(3 * c, q), 3)).collect();
         let rounded = c.iter().map(|&c| centred(c, q) - centred(centred(c, q), 3));
+        let third = ternary::third(&poly);
+        let tripled_third = third.coefficients().iter().map(|&c| i64::from(c) * 3 % q);
+        assert!(tripled_third.eq(c.iter().copied()));
         let rounded: Vec<u16> = rounded.map(|c| c.rem_euclid(q) as u16).collect();
         on_every_backend(|| {
             assert_eq!(ternary::tripled(&poly), of(&tripled));
+            assert_eq!(ternary::third(&poly), third);
             let bytes = mixed_radix::encode_rounded(&poly);
             assert_eq!(mixed_radix::decode_rounded::<R>(&bytes).coefficients(), rounded);
             let bytes = mixed_radix::encode_shifted(&poly);

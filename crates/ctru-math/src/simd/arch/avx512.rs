@@ -142,6 +142,11 @@ impl Vector for I16x32 {
         fn or(x: I16x32, y: I16x32) -> I16x32 {
             I16x32(_mm512_or_si512(x.0, y.0))
         }
+        fn select(mask: I16x32, x: I16x32, y: I16x32) -> I16x32 {
+            /// The function of three bits, for `vpternlogd`.
+            const SELECT: i32 = 0b1100_1010;
+            I16x32(_mm512_ternarylogic_epi32::<SELECT>(mask.0, x.0, y.0))
+        }
         fn lanes_down(x: I16x32) -> I16x32 {
             let above = core::array::from_fn::<i16, 32, _>(|i| (i as i16 + 1) % 32);
             // SAFETY: both types are 64 bytes in which every bit pattern is valid.
