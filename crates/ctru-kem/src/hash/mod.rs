@@ -26,6 +26,7 @@ mod inputs;
 mod interleaved;
 mod keccak;
 mod lanes;
+mod sha512;
 mod sponge;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub(crate) use inputs::Id;
 #[cfg(feature = "std")]
 pub(crate) use inputs::NO_ID;
 pub use inputs::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+pub(crate) use sha512::half_sha512;
 
 /// Bytes of the coins of the largest parameter set, those of `f'` and `g` together.
 const KEY_COINS: usize = 2 * 639;

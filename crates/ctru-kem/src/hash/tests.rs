@@ -3,12 +3,14 @@
 use core::array;
 
 use ctru_math::backend;
-use sha3::{Digest as _, Sha3_512 as ReferenceSha3};
+use sha2::{Digest as _, Sha512};
+use sha3::Sha3_512 as ReferenceSha3;
 use shake::{ExtendableOutput, Shake256 as ReferenceShake, Update, XofReader};
 
 use super::inputs::{MESSAGE_INPUT, REJECTION_INPUT, SHAKE256_INPUT};
 use super::interleaved::Interleaved;
 use super::lanes::Vectors;
+use super::sha512::Inputs;
 use super::sponge::{Function, Hash, Padded, Sha3_512, Shake256};
 
 const LONGEST: usize = 1700;
@@ -165,4 +167,37 @@ fn interleaved_as_one_by_one() {
             );
         }
     }
+}
+
+/// Checks the hashes of `N` inputs of each length on each backend.
+fn check_sha512<const N: usize>() {
+    for length in [0, 1, 63, 110, 111, 112, 127, 128, 238, 239, 240, 1000] {
+        let inputs: [_; N] = array::from_fn(|number| input(length, number));
+        for cut in [0, length / 3, length] {
+            let parts: [_; N] = array::from_fn(|number| {
+                let (first, second) = inputs[number][..length].split_at(cut);
+                (number as u8, [first, second])
+            });
+            let expected = parts.map(|(prefix, [first, second])| {
+                let hash = Sha512::new().chain_update([prefix]).chain_update(first);
+                hash.chain_update(second).finalize()
+            });
+            for vectors in backend::available().filter_map(Vectors::of) {
+                let mut digests = [[0; 32]; N];
+                vectors.run(N, Inputs { inputs: parts, digests: digests.each_mut() });
+                for (digest, expected) in digests.iter().zip(&expected) {
+                    assert_eq!(digest[..], expected[..32]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sha512() {
+    check_sha512::<1>();
+    check_sha512::<2>();
+    check_sha512::<3>();
+    check_sha512::<8>();
+    check_sha512::<11>();
 }

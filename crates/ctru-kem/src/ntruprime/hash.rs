@@ -1,9 +1,11 @@
-//! The hash functions: the first half of SHA-512 of a prefix and the input.
+//! The hash functions: the first half of SHA-512 of a prefix and the input, for `N` inputs at a time.
 
-use sha2::{Digest, Sha512};
+use core::array;
 
-/// Bytes of a hash.
-pub(super) const HASH_BYTES: usize = 32;
+use crate::hash::half_sha512;
+
+/// A hash.
+pub(super) type Hash = [u8; 32];
 
 /// What is hashed. The number of a variant is the prefix.
 #[derive(Copy, Clone)]
@@ -16,29 +18,27 @@ pub(super) enum Input {
     PublicKey = 4,
 }
 
-/// Writes the hash of the concatenated parts. The caller wipes it.
-pub(super) fn hash(input: Input, parts: &[&[u8]], digest: &mut [u8; HASH_BYTES]) {
-    hash_with_prefix(input as u8, parts, digest);
+/// Writes the hash of one input, the concatenation of its parts. The caller wipes it.
+pub(super) fn hash(input: Input, parts: [&[u8]; 2], digest: &mut Hash) {
+    hash_each(input, [parts], [digest]);
 }
 
-/// Writes the shared secret: the hash of the hash of a polynomial and the ciphertext. The prefix is
-/// 1 if the ciphertext is accepted, or else 0. The caller wipes the secret.
-pub(super) fn shared_secret(
-    is_accepted: u8,
-    polynomial: &[u8; HASH_BYTES],
-    ciphertext: &[u8],
-    secret: &mut [u8; HASH_BYTES],
+/// Does the same for each input.
+pub(super) fn hash_each<const N: usize>(
+    input: Input,
+    parts: [[&[u8]; 2]; N],
+    digests: [&mut Hash; N],
 ) {
-    hash_with_prefix(is_accepted, &[polynomial, ciphertext], secret);
+    half_sha512(parts.map(|parts| (input as u8, parts)), digests);
 }
 
-fn hash_with_prefix(prefix: u8, parts: &[&[u8]], digest: &mut [u8; HASH_BYTES]) {
-    let mut state = Sha512::new();
-    state.update([prefix]);
-    for part in parts {
-        state.update(part);
-    }
-    let mut whole = state.finalize();
-    digest.copy_from_slice(&whole[..HASH_BYTES]);
-    zeroize::Zeroize::zeroize(whole.as_mut_slice());
+/// Writes the shared secrets: each is the hash of the hash of a polynomial and the ciphertext. The
+/// prefix is 1 if the ciphertext is accepted, or else 0. The caller wipes the secrets.
+pub(super) fn shared_secrets<const N: usize>(
+    accepted: [u8; N],
+    polynomials: [&Hash; N],
+    ciphertexts: [&[u8]; N],
+    secrets: [&mut Hash; N],
+) {
+    half_sha512(array::from_fn(|i| (accepted[i], [&polynomials[i][..], ciphertexts[i]])), secrets);
 }

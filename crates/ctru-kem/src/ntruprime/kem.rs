@@ -4,6 +4,7 @@
 //! || hash of the public key`, where `1/g` is modulo 3, and `rho` is the secret of implicit
 //! rejection. A ciphertext is the rounded polynomial `h r`, and a hash that confirms `r`.
 
+use core::array;
 use core::fmt;
 use core::hint::black_box;
 
@@ -15,13 +16,13 @@ use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, Poly, SmallPoly, ternary};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::draw::{draw_short, draw_small};
-use super::hash::{HASH_BYTES, Input, hash, shared_secret};
+use super::hash::{Hash, Input, hash, hash_each, shared_secrets};
 use crate::hash::SHARED_SECRET_BYTES;
 use crate::source::{NoRandomness, Source};
 use crate::wipe::{Secret, wipe_stack};
 
-/// A hash.
-type Hash = [u8; HASH_BYTES];
+/// Bytes of a hash.
+const HASH_BYTES: usize = size_of::<Hash>();
 /// The bytes of a shared secret.
 type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
@@ -114,35 +115,58 @@ pub fn generate<R: NtruPrimeArithmetic>(
     };
     let f = draw_short::<R>(source)?;
     wipe_stack::<STACK>();
-    let inverse = invert(&ternary::scaled(&f, 3)).expect("f is not zero, and R_q is a field");
-    *public = mixed_radix::encode_shifted(&Multiplier::new().mul_small(&inverse, &g));
-
+    let inverse = invert(&Poly::from(&f)).expect("f is not zero, and R_q is a field");
+    let polynomials = KeyPolynomials { f, g, g_inverse };
+    polynomials.assemble(&mut Multiplier::new(), &inverse, public, private);
     let parts = parts::<R>();
-    let mut bytes = Secret::zeroed();
-    packed::pack(&f, &mut *bytes);
-    private[..parts.g_inverse].copy_from_slice(bytes.as_ref());
-    packed::pack(&g_inverse, &mut *bytes);
-    private[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
-    private[parts.public..parts.rho].copy_from_slice(public.as_ref());
     source(&mut private[parts.rho..parts.hash])?;
     let mut digest = [0; HASH_BYTES];
-    hash(Input::PublicKey, &[public.as_ref()], &mut digest);
+    hash(Input::PublicKey, [public.as_ref(), &[]], &mut digest);
     private[parts.hash..].copy_from_slice(&digest);
     Ok(())
 }
 
-/// Bytes of the stack that hold secrets of a key generation: words, bits and lanes.
-const STACK: usize = 24 << 10;
-
-/// Where the parts of a private key begin. `f` is the first.
-struct Parts {
-    g_inverse: usize,
-    public: usize,
-    rho: usize,
-    hash: usize,
+/// The polynomials of a key pair.
+pub(super) struct KeyPolynomials<R: NtruPrimeArithmetic> {
+    pub(super) f: SmallPoly<R>,
+    pub(super) g: SmallPoly<R>,
+    pub(super) g_inverse: SmallPoly<R>,
 }
 
-const fn parts<R: NtruPrimeRing>() -> Parts {
+impl<R: NtruPrimeArithmetic> KeyPolynomials<R> {
+    /// Writes the public key, and the private key but for its ends: `rho` and the hash. `inverse` is
+    /// `1/f`.
+    pub(super) fn assemble(
+        &self,
+        multiplier: &mut Multiplier<R>,
+        inverse: &Poly<R>,
+        public: &mut R::MixedRadixBytes,
+        private: &mut [u8],
+    ) {
+        let h = ternary::third(&multiplier.mul_small(inverse, &self.g));
+        *public = mixed_radix::encode_shifted(&h);
+        let parts = parts::<R>();
+        let mut bytes = Secret::zeroed();
+        packed::pack(&self.f, &mut *bytes);
+        private[..parts.g_inverse].copy_from_slice(bytes.as_ref());
+        packed::pack(&self.g_inverse, &mut *bytes);
+        private[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
+        private[parts.public..parts.rho].copy_from_slice(public.as_ref());
+    }
+}
+
+/// Bytes of the stack that hold secrets of a key generation: words, bits and lanes.
+pub(super) const STACK: usize = 24 << 10;
+
+/// Where the parts of a private key begin. `f` is the first.
+pub(super) struct Parts {
+    g_inverse: usize,
+    public: usize,
+    pub(super) rho: usize,
+    pub(super) hash: usize,
+}
+
+pub(super) const fn parts<R: NtruPrimeRing>() -> Parts {
     let (g_inverse, public) = (R::TERNARY_BYTES, 2 * R::TERNARY_BYTES);
     let rho = public + R::MIXED_RADIX.bytes();
     Parts { g_inverse, public, rho, hash: rho + R::TERNARY_BYTES }
@@ -153,7 +177,7 @@ impl<R: NtruPrimeArithmetic> PublicKey<R> {
     #[must_use]
     pub fn new(bytes: &R::MixedRadixBytes) -> Self {
         let mut digest = [0; HASH_BYTES];
-        hash(Input::PublicKey, &[bytes.as_ref()], &mut digest);
+        hash(Input::PublicKey, [bytes.as_ref(), &[]], &mut digest);
         Self { h: mixed_radix::decode_shifted(bytes), hash: digest }
     }
 
@@ -170,28 +194,74 @@ impl<R: NtruPrimeArithmetic> PublicKey<R> {
         ciphertext: &mut [u8],
         secret: &mut SecretBytes,
     ) -> Result<(), NoRandomness> {
-        let r = draw_short::<R>(source)?;
-        let mut r_hash = Secret::zeroed();
-        let (rounded, confirmation) = ciphertext.split_at_mut(R::MIXED_RADIX_THIRDS.bytes());
-        let confirmation = confirmation.try_into().expect("the bytes of a ciphertext");
-        rounded.copy_from_slice(self.hide(&r, &mut r_hash, confirmation).as_ref());
-        shared_secret(1, &r_hash, ciphertext, secret);
-        Ok(())
+        encapsulate([self], [source], [ciphertext], array::from_mut(secret))
     }
+}
 
-    /// Returns the rounded polynomial of the ciphertext of `r`, and writes the hash of `r` and the
-    /// confirmation.
-    fn hide(
-        &self,
-        r: &SmallPoly<R>,
-        r_hash: &mut Hash,
-        confirmation: &mut Hash,
-    ) -> R::MixedRadixThirdsBytes {
-        let mut bytes = Secret::zeroed();
-        packed::pack(r, &mut *bytes);
-        hash(Input::Polynomial, &[bytes.as_ref()], r_hash);
-        hash(Input::Confirmation, &[r_hash, &self.hash], confirmation);
-        mixed_radix::encode_rounded(&Multiplier::new().mul_small(&self.h, r))
+/// Encapsulates to each key with the random bytes of its source. The caller wipes the shared
+/// secrets.
+///
+/// # Errors
+/// That of a source. Then the outputs mean nothing.
+///
+/// # Panics
+/// If a ciphertext does not have [`ciphertext_bytes`].
+pub fn encapsulate<R: NtruPrimeArithmetic, const N: usize>(
+    keys: [&PublicKey<R>; N],
+    sources: [Source<'_>; N],
+    mut ciphertexts: [&mut [u8]; N],
+    secrets: &mut [SecretBytes; N],
+) -> Result<(), NoRandomness> {
+    let mut r = [const { None }; N];
+    for (r, source) in r.iter_mut().zip(sources) {
+        *r = Some(draw_short::<R>(source)?);
+    }
+    let r = r.each_ref().map(|r| r.as_ref().expect("drawn"));
+    let mut hidden = array::from_fn(|_| Hidden::zeroed());
+    hide(keys, r, &mut Multiplier::new(), &mut hidden);
+    for (ciphertext, hidden) in ciphertexts.iter_mut().zip(&hidden) {
+        let (rounded, confirmation) = ciphertext.split_at_mut(R::MIXED_RADIX_THIRDS.bytes());
+        rounded.copy_from_slice(hidden.rounded.as_ref());
+        confirmation.copy_from_slice(&*hidden.confirmation);
+    }
+    let ciphertexts = ciphertexts.each_ref().map(|ciphertext| &**ciphertext);
+    let r_hashes = hidden.each_ref().map(|hidden| &*hidden.r_hash);
+    shared_secrets([1; N], r_hashes, ciphertexts, secrets.each_mut());
+    Ok(())
+}
+
+/// A ciphertext in its two parts, and the hash of the polynomial in it; wiped when dropped.
+struct Hidden<R: NtruPrimeArithmetic> {
+    r_hash: Secret<Hash>,
+    rounded: Secret<R::MixedRadixThirdsBytes>,
+    confirmation: Secret<Hash>,
+}
+
+impl<R: NtruPrimeArithmetic> Hidden<R> {
+    fn zeroed() -> Self {
+        Self { r_hash: Secret::zeroed(), rounded: Secret::zeroed(), confirmation: Secret::zeroed() }
+    }
+}
+
+/// Computes the ciphertexts of short polynomials.
+fn hide<R: NtruPrimeArithmetic, const N: usize>(
+    keys: [&PublicKey<R>; N],
+    r: [&SmallPoly<R>; N],
+    multiplier: &mut Multiplier<R>,
+    hidden: &mut [Hidden<R>; N],
+) {
+    let mut bytes: [Secret<R::TernaryBytes>; N] = array::from_fn(|_| Secret::zeroed());
+    for (bytes, r) in bytes.iter_mut().zip(r) {
+        packed::pack(r, bytes);
+    }
+    let polynomials = bytes.each_ref().map(|bytes| [bytes.as_ref(), &[]]);
+    let r_hashes = hidden.each_mut().map(|hidden| &mut *hidden.r_hash);
+    hash_each(Input::Polynomial, polynomials, r_hashes);
+    let mut confirmed = hidden.each_mut().map(|hidden| (&hidden.r_hash, &mut hidden.confirmation));
+    let parts = array::from_fn(|i| [&confirmed[i].0[..], &keys[i].hash]);
+    hash_each(Input::Confirmation, parts, confirmed.each_mut().map(|(_, digest)| &mut ***digest));
+    for ((hidden, key), r) in hidden.iter_mut().zip(keys).zip(r) {
+        *hidden.rounded = mixed_radix::encode_rounded(&multiplier.mul_small(&key.h, r));
     }
 }
 
@@ -208,7 +278,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let key = Self::decode(bytes)?;
         let mut digest = [0; HASH_BYTES];
         let parts = parts::<R>();
-        hash(Input::PublicKey, &[&bytes[parts.public..parts.rho]], &mut digest);
+        hash(Input::PublicKey, [&bytes[parts.public..parts.rho], &[]], &mut digest);
         if digest == key.public_key.hash { Ok(key) } else { Err(InvalidPrivateKey::Hash) }
     }
 
@@ -231,7 +301,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         packed.copy_from(&bytes[parts.g_inverse..parts.public]);
         let g_inverse = packed::unpack::<R>(&packed).map_err(|_| InvalidPrivateKey::Polynomial)?;
         let mut rho_hash = Secret::zeroed();
-        hash(Input::Polynomial, &[&bytes[parts.rho..parts.hash]], &mut rho_hash);
+        hash(Input::Polynomial, [&bytes[parts.rho..parts.hash], &[]], &mut rho_hash);
         let mut public = R::MixedRadixBytes::zeroed();
         public.as_mut().copy_from_slice(&bytes[parts.public..parts.rho]);
         let mut public_key = PublicKey { h: mixed_radix::decode_shifted(&public), hash: [0; 32] };
@@ -263,23 +333,44 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     /// # Panics
     /// If `ciphertext` does not have [`ciphertext_bytes`].
     pub fn decapsulate(&self, ciphertext: &[u8], secret: &mut SecretBytes) {
+        decapsulate([self], [ciphertext], array::from_mut(secret));
+    }
+}
+
+/// Decapsulates with each key. The caller wipes the shared secrets.
+///
+/// No branch, address or time depends on which ciphertexts are rejected.
+///
+/// # Panics
+/// If a ciphertext does not have [`ciphertext_bytes`].
+pub fn decapsulate<R: NtruPrimeArithmetic, const N: usize>(
+    keys: [&PrivateKey<R>; N],
+    ciphertexts: [&[u8]; N],
+    secrets: &mut [SecretBytes; N],
+) {
+    let mut multiplier = Multiplier::new();
+    let r: [SmallPoly<R>; N] = array::from_fn(|i| {
+        let (key, ciphertext) = (keys[i], ciphertexts[i]);
         assert_eq!(ciphertext.len(), ciphertext_bytes::<R>());
         let mut rounded = R::MixedRadixThirdsBytes::zeroed();
         rounded.as_mut().copy_from_slice(&ciphertext[..R::MIXED_RADIX_THIRDS.bytes()]);
         let c = mixed_radix::decode_rounded::<R>(&rounded);
-        let e = ternary::tripled(&Multiplier::new().mul_small(&c, &self.f));
-        let r = ternary::short_or_ones(&ternary::mul(&e, &self.g_inverse));
-
-        let mut chosen = Secret::zeroed();
-        let mut confirmation = Secret::zeroed();
-        let mut rounded = Secret::<R::MixedRadixThirdsBytes>::zeroed();
-        *rounded = self.public_key.hide(&r, &mut chosen, &mut confirmation);
-        let accepted = equal(ciphertext, [rounded.as_ref(), &*confirmation]);
-        for (chosen, rejected) in chosen.iter_mut().zip(self.rho_hash.iter()) {
+        let e = ternary::tripled(&multiplier.mul_small(&c, &key.f));
+        ternary::short_or_ones(&ternary::mul(&e, &key.g_inverse))
+    });
+    let mut hidden = array::from_fn(|_| Hidden::zeroed());
+    hide(keys.map(PrivateKey::public_key), r.each_ref(), &mut multiplier, &mut hidden);
+    let mut all_accepted = [0; N];
+    for i in 0..N {
+        let Hidden { r_hash, rounded, confirmation } = &mut hidden[i];
+        let accepted = equal(ciphertexts[i], [(**rounded).as_ref(), &**confirmation]);
+        for (chosen, rejected) in r_hash.iter_mut().zip(keys[i].rho_hash.iter()) {
             *chosen = u8::conditional_select(rejected, chosen, accepted);
         }
-        shared_secret(accepted.unwrap_u8(), &chosen, ciphertext, secret);
+        all_accepted[i] = accepted.unwrap_u8();
     }
+    let chosen = hidden.each_ref().map(|hidden| &*hidden.r_hash);
+    shared_secrets(all_accepted, chosen, ciphertexts, secrets.each_mut());
 }
 
 /// Returns whether `bytes` are the concatenated parts, in constant time. The compiler compares

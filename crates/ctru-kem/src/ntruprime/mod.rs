@@ -8,12 +8,17 @@
 //! Source: D. J. Bernstein, B. B. Brumley, M.-S. Chen, C. Chuengsatiansup, T. Lange, A. Marotzke,
 //! B.-Y. Peng, N. Tuveri, C. van Vredendaal, B.-Y. Yang, "NTRU Prime: round 3", 2020.
 
+#[cfg(feature = "std")]
+mod batch;
 mod draw;
 mod hash;
 mod kem;
 
 pub use crate::source::{NoRandomness, Source};
+#[cfg(feature = "std")]
+pub use batch::{Sources, generate_batch};
 pub use draw::{Named, Use, from_seed};
 pub use kem::{
-    InvalidPrivateKey, PrivateKey, PublicKey, ciphertext_bytes, generate, private_key_bytes,
+    InvalidPrivateKey, PrivateKey, PublicKey, ciphertext_bytes, decapsulate, encapsulate, generate,
+    private_key_bytes,
 };

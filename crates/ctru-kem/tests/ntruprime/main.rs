@@ -3,6 +3,7 @@
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
+mod batch;
 mod drbg;
 mod properties;
 mod vectors;

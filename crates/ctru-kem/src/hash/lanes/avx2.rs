@@ -35,6 +35,21 @@ impl Lanes for Avx2 {
         *row.first_chunk_mut::<4>().expect("a row is longer") = lanes;
     }
     #[inline(always)]
+    fn add(self, y: Self) -> Self {
+        // SAFETY: `self` exists, so the CPU has AVX2.
+        Self(unsafe { _mm256_add_epi64(self.0, y.0) })
+    }
+    #[inline(always)]
+    fn and(self, y: Self) -> Self {
+        // SAFETY: `self` exists, so the CPU has AVX2.
+        Self(unsafe { _mm256_and_si256(self.0, y.0) })
+    }
+    #[inline(always)]
+    fn shift_right(self, bits: u32) -> Self {
+        // SAFETY: `self` exists, so the CPU has AVX2.
+        Self(unsafe { _mm256_srl_epi64(self.0, _mm_cvtsi32_si128(bits.cast_signed())) })
+    }
+    #[inline(always)]
     fn xor(self, y: Self) -> Self {
         // SAFETY: `self` exists, so the CPU has AVX2.
         Self(unsafe { _mm256_xor_si256(self.0, y.0) })

@@ -15,7 +15,8 @@ const XOR_NOT_AND: i32 = 0b1101_0010;
 
 macro_rules! lanes {
     ($(#[$doc:meta])* $name:ident, $vector:ty, $states:literal,
-        $zero:ident, $splat:ident, $xor:ident, $rotate:ident, $ternary:ident) => {
+        $zero:ident, $splat:ident, $add:ident, $and:ident, $shift:ident, $xor:ident, $rotate:ident,
+        $ternary:ident) => {
         $(#[$doc])*
         #[derive(Copy, Clone)]
         pub(super) struct $name($vector);
@@ -48,6 +49,21 @@ macro_rules! lanes {
                 *row.first_chunk_mut::<$states>().expect("a row is as long") = lanes;
             }
             #[inline(always)]
+            fn add(self, y: Self) -> Self {
+                // SAFETY: `self` exists, so the CPU has AVX-512F and VL.
+                Self(unsafe { $add(self.0, y.0) })
+            }
+            #[inline(always)]
+            fn and(self, y: Self) -> Self {
+                // SAFETY: `self` exists, so the CPU has AVX-512F and VL.
+                Self(unsafe { $and(self.0, y.0) })
+            }
+            #[inline(always)]
+            fn shift_right(self, bits: u32) -> Self {
+                // SAFETY: `self` exists, so the CPU has AVX-512F and VL.
+                Self(unsafe { $shift(self.0, $splat(i64::from(bits))) })
+            }
+            #[inline(always)]
             fn xor(self, y: Self) -> Self {
                 // SAFETY: `self` exists, so the CPU has AVX-512F and VL.
                 Self(unsafe { $xor(self.0, y.0) })
@@ -73,11 +89,11 @@ macro_rules! lanes {
 
 lanes! {
     /// Lanes of two states, which hash one input or compute the hashes of a single decapsulation.
-    Pair, __m128i, 2, _mm_setzero_si128, _mm_set1_epi64x, _mm_xor_si128, _mm_rolv_epi64,
-    _mm_ternarylogic_epi64
+    Pair, __m128i, 2, _mm_setzero_si128, _mm_set1_epi64x, _mm_add_epi64, _mm_and_si128,
+    _mm_srlv_epi64, _mm_xor_si128, _mm_rolv_epi64, _mm_ternarylogic_epi64
 }
 lanes! {
     /// Lanes of eight states.
-    Eight, __m512i, 8, _mm512_setzero_si512, _mm512_set1_epi64, _mm512_xor_si512, _mm512_rolv_epi64,
-    _mm512_ternarylogic_epi64
+    Eight, __m512i, 8, _mm512_setzero_si512, _mm512_set1_epi64, _mm512_add_epi64, _mm512_and_si512,
+    _mm512_srlv_epi64, _mm512_xor_si512, _mm512_rolv_epi64, _mm512_ternarylogic_epi64
 }

@@ -41,6 +41,17 @@ pub(super) trait Lanes: Copy {
     /// Writes the first `STATES` lanes of a row.
     fn store(self, row: &mut Row);
 
+    /// Returns `self + y`, modulo `2^64`.
+    fn add(self, y: Self) -> Self;
+    /// Returns `self & y`.
+    fn and(self, y: Self) -> Self;
+    /// Returns `self` with each lane shifted right by `bits`, which must be a constant in each call.
+    fn shift_right(self, bits: u32) -> Self;
+    /// Returns `self` with each lane rotated right by `bits`, which must be a constant in each call.
+    #[inline(always)]
+    fn rotate_right(self, bits: u32) -> Self {
+        self.rotate_left(64 - bits)
+    }
     /// Returns `self ^ y`.
     fn xor(self, y: Self) -> Self;
     /// Returns `self` with each lane rotated left by `bits`, which must be a constant in each call.

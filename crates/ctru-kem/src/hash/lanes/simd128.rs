@@ -29,6 +29,18 @@ impl Lanes for Pair {
         row[1] = u64x2_extract_lane::<1>(self.0);
     }
     #[inline(always)]
+    fn add(self, y: Self) -> Self {
+        Self(i64x2_add(self.0, y.0))
+    }
+    #[inline(always)]
+    fn and(self, y: Self) -> Self {
+        Self(v128_and(self.0, y.0))
+    }
+    #[inline(always)]
+    fn shift_right(self, bits: u32) -> Self {
+        Self(u64x2_shr(self.0, bits))
+    }
+    #[inline(always)]
     fn xor(self, y: Self) -> Self {
         Self(v128_xor(self.0, y.0))
     }

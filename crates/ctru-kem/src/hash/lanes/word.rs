@@ -31,6 +31,18 @@ impl Lanes for Word {
         row[0] = self.0;
     }
     #[inline(always)]
+    fn add(self, y: Self) -> Self {
+        Self(self.0.wrapping_add(y.0))
+    }
+    #[inline(always)]
+    fn and(self, y: Self) -> Self {
+        Self(self.0 & y.0)
+    }
+    #[inline(always)]
+    fn shift_right(self, bits: u32) -> Self {
+        Self(self.0 >> bits)
+    }
+    #[inline(always)]
     fn xor(self, y: Self) -> Self {
         Self(self.0 ^ y.0)
     }

@@ -1,0 +1,85 @@
+//! Key pairs of a batch, with one inversion modulo `q` and one modulo 3 for all of them.
+
+use std::vec::Vec;
+
+use ctru_math::invert::{BatchNode, invert_batch};
+use ctru_math::mul::Multiplier;
+use ctru_math::{NtruPrimeArithmetic, Poly, SmallPoly, ternary};
+
+use super::draw::{draw_short, draw_small};
+use super::hash::{Input, hash_each};
+use super::kem::{KeyPolynomials, STACK, parts, private_key_bytes};
+use crate::source::NoRandomness;
+use crate::wipe::wipe_stack;
+
+/// The number of public keys that are hashed together.
+const GROUP: usize = 8;
+
+/// Fills a slice with random bytes for the key pair of this index.
+pub type Sources<'a> = &'a mut dyn FnMut(usize, &mut [u8]) -> Result<(), NoRandomness>;
+
+/// Generates key pairs, equal to those of [`generate`](super::generate) with the same bytes. The
+/// caller wipes the private keys.
+///
+/// # Errors
+/// That of the sources. Then the outputs are not key pairs.
+///
+/// # Panics
+/// If the slices differ in length, or a private key does not have [`private_key_bytes`].
+pub fn generate_batch<R: NtruPrimeArithmetic, K: AsMut<[u8]>>(
+    sources: Sources<'_>,
+    public: &mut [R::MixedRadixBytes],
+    private: &mut [K],
+) -> Result<(), NoRandomness> {
+    let count = public.len();
+    assert_eq!(private.len(), count);
+    let mut g = Vec::with_capacity(count);
+    for i in 0..count {
+        g.push(draw_small::<R>(&mut |bytes| sources(i, bytes))?);
+    }
+    let mut nodes: Vec<SmallPoly<R>> = g.iter().chain(&g).cloned().collect();
+    ternary::invert_batch(&mut nodes);
+    let mut keys = Vec::with_capacity(count);
+    for (i, (mut g, mut g_inverse)) in g.into_iter().zip(nodes.drain(count..)).enumerate() {
+        // Zero stands for no inverse. How often `g` is drawn is no secret.
+        while g_inverse == SmallPoly::zero() {
+            g = draw_small::<R>(&mut |bytes| sources(i, bytes))?;
+            g_inverse = ternary::invert(&g).into_option().unwrap_or_else(SmallPoly::zero);
+        }
+        let f = draw_short::<R>(&mut |bytes| sources(i, bytes))?;
+        keys.push(KeyPolynomials { f, g, g_inverse });
+    }
+    wipe_stack::<STACK>();
+
+    let elements: Vec<_> = keys.iter().map(|key| &key.f).collect();
+    let mut inverses = std::vec![Poly::zero(); count];
+    let mut room: Vec<BatchNode<R>> = (0..count).map(|_| BatchNode::new()).collect();
+    invert_batch(&elements, &mut inverses, &mut room).expect("room for the batch");
+    let (parts, mut multiplier) = (parts::<R>(), Multiplier::new());
+    for (i, (key, inverse)) in keys.iter().zip(&inverses).enumerate() {
+        let private = private[i].as_mut();
+        assert_eq!(private.len(), private_key_bytes::<R>());
+        key.assemble(&mut multiplier, inverse, &mut public[i], private);
+        sources(i, &mut private[parts.rho..parts.hash])?;
+    }
+    let (groups, rest) = public.as_chunks::<GROUP>();
+    let (private_groups, private_rest) = private.as_chunks_mut::<GROUP>();
+    for (public, private) in groups.iter().zip(private_groups) {
+        write_hashes::<R, K, GROUP>(public, private);
+    }
+    for (public, private) in rest.as_chunks().0.iter().zip(private_rest.as_chunks_mut().0) {
+        write_hashes::<R, K, 1>(public, private);
+    }
+    Ok(())
+}
+
+/// Writes the hashes of public keys to the private keys.
+fn write_hashes<R: NtruPrimeArithmetic, K: AsMut<[u8]>, const N: usize>(
+    public: &[R::MixedRadixBytes; N],
+    private: &mut [K; N],
+) {
+    let digests = private.each_mut().map(|private| {
+        (&mut private.as_mut()[parts::<R>().hash..]).try_into().expect("the bytes of a hash")
+    });
+    hash_each(Input::PublicKey, public.each_ref().map(|public| [public.as_ref(), &[]]), digests);
+}
