@@ -1,4 +1,5 @@
-//! `ctru-research peers`: compares CTRU-Prime with other KEMs on one thread of the CPU.
+//! `ctru-research peers`: compares CTRU-Prime and Streamlined NTRU Prime of this workspace with
+//! those of others, and with other KEMs, on one thread of the CPU.
 //!
 //! The libraries take turns, so that other load on the machine disturbs all of them alike.
 
@@ -18,8 +19,7 @@ use crate::records;
 
 /// Measure CTRU-Prime and other KEMs in turn, on one thread
 ///
-/// The ratios are relative to sntrup761 of pqcrypto-ntruprime, which has the n and q of
-/// CTRU-Prime-761.
+/// The ratios are relative to the fastest sntrup761 of others. It has the n and q of CTRU-Prime-761.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Rounds; each round takes one sample of every operation
@@ -30,6 +30,9 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     rounds: u32,
+    /// Measure only this set
+    #[arg(long, value_name = "SET")]
+    set: Option<String>,
     /// Write one JSON object per measurement to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -58,6 +61,7 @@ const SAMPLE_NS: f64 = 50_000.0;
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let mut subjects: Vec<Subject> =
         sntrup::subjects().into_iter().chain(ctru::subjects()).chain(ml_kem::subjects()).collect();
+    subjects.retain(|subject| args.set.as_ref().is_none_or(|set| *set == subject.set));
     let calls: Vec<usize> = subjects
         .iter_mut()
         .map(|subject| ((SAMPLE_NS / time(1, &mut subject.run)) as usize).clamp(1, MOST_CALLS))
@@ -111,7 +115,8 @@ impl Subject {
     }
 }
 
-/// Makes a table of times, and of their ratios to the same operation of the first library.
+/// Makes a table of times, and of their ratios to the same operation of the fastest sntrup761 of
+/// others.
 fn table(records: &[Record]) -> Table {
     let header = [
         "op",
@@ -126,7 +131,10 @@ fn table(records: &[Record]) -> Table {
     let mut table = table::markdown(header, 4..8);
     for operation in Operation::ALL {
         let of_operation = || records.iter().filter(|record| record.op == operation.name());
-        let reference = of_operation().next().map_or(f64::NAN, |record| record.median_ns_per_op);
+        let reference = of_operation()
+            .filter(|record| record.set == sntrup::SET && record.engine != "ctru")
+            .map(|record| record.median_ns_per_op)
+            .fold(f64::NAN, f64::min);
         for record in of_operation() {
             table.add_row([
                 operation.name().to_owned(),
