@@ -70,3 +70,57 @@ pub fn of_batch(
     };
     Ok(plan(request, &machine(set, options, tuning, gpus)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::buffers::Footprint;
+    use super::*;
+
+    /// Checks that slots stay within the limit of memory, and that chunks cover each batch once and
+    /// fit into slots.
+    #[test]
+    fn plans_of_all_sets_stay_within_memory() {
+        for &parameters in Parameters::ALL {
+            let (set, tuning) = (Set::of(parameters), Tuning::of("NVIDIA H100"));
+            let footprint = Footprint::of(set, tuning);
+            for memory_limit in [10 << 20, 200 << 20, 2 << 30] {
+                let options = DeviceOptions { memory_limit, ..DeviceOptions::default() };
+                let chunk = machine(set, &options, tuning, 1).unwrap().chunk;
+                assert!(chunk > 0 && options.slots * footprint.device_bytes(chunk) <= memory_limit);
+                for count in [0, 1, 129, 1024, 5000, 1 << 20] {
+                    for place in [Place::Pageable, Place::Pinned, Place::Device] {
+                        for operation in [
+                            Operation::KeyPairs,
+                            Operation::PrivateKeys,
+                            Operation::Encapsulation,
+                            Operation::Decapsulation,
+                        ] {
+                            let batch = (operation, count, Keys::Each, place);
+                            let plan = of_batch(parameters, &options, ("", 1), batch).unwrap();
+                            let mut end = 0;
+                            for range in plan.ranges() {
+                                assert!(range.start == end && range.len() <= chunk);
+                                end = range.end;
+                            }
+                            assert_eq!(end, count);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn options_that_an_engine_refuses_are_refused() {
+        let of = |options: DeviceOptions, gpus| {
+            let batch = (Operation::Encapsulation, 1, Keys::One, Place::Pinned);
+            of_batch(Parameters::ALL[0], &options, ("", gpus), batch).map(|_| ()).unwrap_err()
+        };
+        let usual = DeviceOptions::default();
+        assert_eq!(of(DeviceOptions { slots: 0, ..usual }, 1), EngineError::NoSlots);
+        assert_eq!(of(DeviceOptions { chunk: 0, ..usual }, 1), EngineError::NoSlots);
+        assert_eq!(of(usual, 0), EngineError::NoSlots);
+        let small = of(DeviceOptions { memory_limit: 1, ..usual }, 1);
+        assert!(matches!(small, EngineError::Options { .. }));
+    }
+}
