@@ -20,7 +20,7 @@ use ctru_kem::engine::{
     PinnedBytes, Seeds,
 };
 use ctru_kem::{CtruPrime761, DecapsulationKey, ParameterSet};
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 use sha3::{Digest, Sha3_256};
 
 /// The seeds of the tests. Batches of 4096 operations and more cross row 2^32.
@@ -190,7 +190,7 @@ fn check_resident<P: ParameterSet>() {
     resident::check_faults::<P, _>(&device, &engine, 500);
 }
 
-every_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
+every_ctru_prime_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
 
 /// Checks that one engine over all GPUs, or over one GPU twice if there is only one, gives the
 /// results of the CPU engine.

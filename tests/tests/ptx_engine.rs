@@ -11,10 +11,10 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     RuntimeError, Seeds,
 };
-use ctru_kem::{CtruPrime653, ParameterSet, PublicKeyEncoding};
+use ctru_kem::{CtruPrime653, CtruPrimeSet, PublicKeyEncoding};
 use ctru_math::NtruPrimeRing;
 use ctru_simt::ptx::Module;
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 use ctru_tests::vectors::Operations;
 use ptx_check::run::{Error, Launch};
 use ptx_check::syntax::{self, Instruction, parse};
@@ -30,7 +30,7 @@ const SEEDS: Expand<'_> = Expand {
 type Results = [Vec<u8>; 5];
 
 /// Returns the results of this many operations of each kind.
-fn results<P: ParameterSet>(
+fn results<P: CtruPrimeSet>(
     engine: &dyn BatchEngine,
     count: usize,
 ) -> Result<Results, EngineError> {
@@ -62,7 +62,7 @@ fn engine(
 }
 
 /// Compares batches whose seeds the device derives, in two pieces.
-fn equals_the_cpu<P: ParameterSet>() {
+fn equals_the_cpu<P: CtruPrimeSet>() {
     let expected = results::<P>(&CpuEngine::with_threads(1).unwrap(), 3).unwrap();
     for as_large in [false, true] {
         let engine = engine(PTX.text(), 2, as_large).unwrap();
@@ -71,7 +71,7 @@ fn equals_the_cpu<P: ParameterSet>() {
 }
 
 /// Checks vectors, half of them with the kernels for large batches.
-fn equals_the_vectors<P: ParameterSet>() {
+fn equals_the_vectors<P: CtruPrimeSet>() {
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
     let records = &Operations::load(P::Ring::N, P::Encoding::NAME)[..10];
     for (as_large, records) in [false, true].into_iter().zip(records.chunks(5)) {
@@ -103,7 +103,7 @@ fn equals_the_vectors<P: ParameterSet>() {
     }
 }
 
-every_set!(equals_the_cpu, equals_the_vectors);
+every_ctru_prime_set!(equals_the_cpu, equals_the_vectors);
 
 /// Runs four operations of each kind of the smallest set on this PTX.
 fn smallest(text: String) -> Result<Results, EngineError> {

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use ctru_fork::Process;
 use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError, KeyRows, Seeds};
-use ctru_kem::{Encoding, KEY_PAIR_SEED_BYTES, Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, Parameters, SEED_BYTES, SHARED_SECRET_BYTES, Scheme, Set};
 use zeroize::Zeroizing;
 
 use crate::code::{
@@ -33,6 +33,19 @@ pub struct ctru_engine {
 /// More bytes of the stack than the calling thread uses. 8 decapsulations of the largest set, each
 /// with its own key, use about 145 KiB.
 const STACK: usize = 160 << 10;
+
+/// The set sntrup653 in the functions for batches.
+pub const CTRU_SNTRUP653: c_int = 11;
+/// The set sntrup761 in the functions for batches.
+pub const CTRU_SNTRUP761: c_int = 12;
+/// The set sntrup857 in the functions for batches.
+pub const CTRU_SNTRUP857: c_int = 13;
+/// The set sntrup953 in the functions for batches.
+pub const CTRU_SNTRUP953: c_int = 14;
+/// The set sntrup1013 in the functions for batches.
+pub const CTRU_SNTRUP1013: c_int = 15;
+/// The set sntrup1277 in the functions for batches.
+pub const CTRU_SNTRUP1277: c_int = 16;
 
 /// The largest number of threads of an engine.
 pub const CTRU_MAX_THREADS: usize = 4096;
@@ -93,11 +106,12 @@ impl ctru_engine {
         if !self.process.is_current() {
             return Err(CTRU_ERROR_FORK);
         }
-        let of_set = |parameters: &&Parameters| {
-            parameters.encoding == Encoding::MixedRadix
-                && c_int::try_from(parameters.degree()) == Ok(set)
+        let number = |of: Set| match of.scheme() {
+            Scheme::CtruPrime => c_int::try_from(Parameters::from(of).degree()),
+            _ => Ok(of.number().into()),
         };
-        Parameters::ALL.iter().find(of_set).copied().ok_or(CTRU_ERROR_SET)
+        let found = Set::ALL.iter().copied().find(|&of| number(of) == Ok(set));
+        found.map(Parameters::from).ok_or(CTRU_ERROR_SET)
     }
 }
 

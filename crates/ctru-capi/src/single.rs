@@ -1,5 +1,5 @@
-//! Single operations, five functions for each parameter set: of CTRU-Prime, and of CTRU-Prime with
-//! X25519. CTRU-Prime alone has a sixth.
+//! Single operations, five functions for each parameter set: of CTRU-Prime, of CTRU-Prime with
+//! X25519, and of Streamlined NTRU Prime. CTRU-Prime alone has a sixth.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -7,7 +7,8 @@ use std::ffi::c_int;
 use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES, X25519CtruPrime};
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, KEY_PAIR_SEED_BYTES, KeyPairSeed, SEED_BYTES,
-    SHARED_SECRET_BYTES, SharedSecret,
+    SHARED_SECRET_BYTES, SharedSecret, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013,
+    Sntrup1277,
 };
 
 use crate::code::{
@@ -74,6 +75,14 @@ fn ctru_key<P: ctru_kem::ParameterSet>(
 ) -> Result<ctru_kem::DecapsulationKey<P>, c_int> {
     let [seed, z] = coins.as_chunks().0 else { return Err(CTRU_ERROR_INTERNAL) };
     Ok(ctru_kem::DecapsulationKey::generate_deterministic(seed, z))
+}
+
+/// Returns the key of NTRU Prime that a seed determines.
+fn sntrup_key<P: ctru_kem::ParameterSet>(
+    coins: &[u8],
+) -> Result<ctru_kem::DecapsulationKey<P>, c_int> {
+    let seed = KeyPairSeed::from_bytes(coins).map_err(|_| CTRU_ERROR_INTERNAL)?;
+    Ok(seed.decapsulation_key())
 }
 
 /// Returns the key of CTRU-Prime with X25519 that coins determine. They are the secret key.
@@ -258,6 +267,10 @@ pub const CTRU_ENCAPS_COINS: usize = 32;
 pub const CTRU_X25519_KEYPAIR_COINS: usize = 32;
 /// Bytes from which an encapsulation of CTRU-Prime with X25519 is derived.
 pub const CTRU_X25519_ENCAPS_COINS: usize = 64;
+/// Bytes from which a key pair of NTRU Prime is derived.
+pub const CTRU_SNTRUP_KEYPAIR_COINS: usize = 32;
+/// Bytes from which an encapsulation of NTRU Prime is derived.
+pub const CTRU_SNTRUP_ENCAPS_COINS: usize = 32;
 
 const _: () = assert!(
     CTRU_SHARED_SECRET_BYTES == SHARED_SECRET_BYTES
@@ -266,6 +279,8 @@ const _: () = assert!(
         && CTRU_ENCAPS_COINS == SEED_BYTES
         && CTRU_X25519_KEYPAIR_COINS == DECAPSULATION_KEY_BYTES
         && CTRU_X25519_ENCAPS_COINS == COIN_BYTES
+        && CTRU_SNTRUP_KEYPAIR_COINS == SEED_BYTES
+        && CTRU_SNTRUP_ENCAPS_COINS == SEED_BYTES
 );
 
 set!(
@@ -369,6 +384,109 @@ set!(
     ctru_prime_1277_x25519_encaps,
     ctru_prime_1277_x25519_encaps_derand,
     ctru_prime_1277_x25519_decaps
+);
+
+set!(
+    ctru_kem,
+    sntrup_key,
+    Sntrup653,
+    "sntrup653",
+    "They are the seed of a key file.",
+    128,
+    [994, 1518, 897, 32, 32],
+    CTRU_SNTRUP653_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP653_SECRET_KEY_BYTES,
+    CTRU_SNTRUP653_CIPHERTEXT_BYTES,
+    ctru_sntrup653_keypair,
+    ctru_sntrup653_keypair_derand,
+    ctru_sntrup653_encaps,
+    ctru_sntrup653_encaps_derand,
+    ctru_sntrup653_decaps
+);
+set!(
+    ctru_kem,
+    sntrup_key,
+    Sntrup761,
+    "sntrup761",
+    "They are the seed of a key file.",
+    128,
+    [1158, 1763, 1039, 32, 32],
+    CTRU_SNTRUP761_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP761_SECRET_KEY_BYTES,
+    CTRU_SNTRUP761_CIPHERTEXT_BYTES,
+    ctru_sntrup761_keypair,
+    ctru_sntrup761_keypair_derand,
+    ctru_sntrup761_encaps,
+    ctru_sntrup761_encaps_derand,
+    ctru_sntrup761_decaps
+);
+set!(
+    ctru_kem,
+    sntrup_key,
+    Sntrup857,
+    "sntrup857",
+    "They are the seed of a key file.",
+    128,
+    [1322, 1999, 1184, 32, 32],
+    CTRU_SNTRUP857_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP857_SECRET_KEY_BYTES,
+    CTRU_SNTRUP857_CIPHERTEXT_BYTES,
+    ctru_sntrup857_keypair,
+    ctru_sntrup857_keypair_derand,
+    ctru_sntrup857_encaps,
+    ctru_sntrup857_encaps_derand,
+    ctru_sntrup857_decaps
+);
+set!(
+    ctru_kem,
+    sntrup_key,
+    Sntrup953,
+    "sntrup953",
+    "They are the seed of a key file.",
+    128,
+    [1505, 2254, 1349, 32, 32],
+    CTRU_SNTRUP953_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP953_SECRET_KEY_BYTES,
+    CTRU_SNTRUP953_CIPHERTEXT_BYTES,
+    ctru_sntrup953_keypair,
+    ctru_sntrup953_keypair_derand,
+    ctru_sntrup953_encaps,
+    ctru_sntrup953_encaps_derand,
+    ctru_sntrup953_decaps
+);
+set!(
+    ctru_kem,
+    sntrup_key,
+    Sntrup1013,
+    "sntrup1013",
+    "They are the seed of a key file.",
+    128,
+    [1623, 2417, 1455, 32, 32],
+    CTRU_SNTRUP1013_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP1013_SECRET_KEY_BYTES,
+    CTRU_SNTRUP1013_CIPHERTEXT_BYTES,
+    ctru_sntrup1013_keypair,
+    ctru_sntrup1013_keypair_derand,
+    ctru_sntrup1013_encaps,
+    ctru_sntrup1013_encaps_derand,
+    ctru_sntrup1013_decaps
+);
+set!(
+    ctru_kem,
+    sntrup_key,
+    Sntrup1277,
+    "sntrup1277",
+    "They are the seed of a key file.",
+    160,
+    [2067, 3059, 1847, 32, 32],
+    CTRU_SNTRUP1277_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP1277_SECRET_KEY_BYTES,
+    CTRU_SNTRUP1277_CIPHERTEXT_BYTES,
+    ctru_sntrup1277_keypair,
+    ctru_sntrup1277_keypair_derand,
+    ctru_sntrup1277_encaps,
+    ctru_sntrup1277_encaps_derand,
+    ctru_sntrup1277_decaps
 );
 
 from_seed!(CtruPrime653, "CTRU-Prime-653", 64, ctru_prime_653_keypair_from_seed);

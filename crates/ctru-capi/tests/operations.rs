@@ -9,7 +9,7 @@ use std::ptr;
 use ctru::*;
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, KeyPairSeed,
-    ParameterSet,
+    ParameterSet, Scheme, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
 };
 use ctru_tests::vectors::Hybrid;
 
@@ -69,8 +69,13 @@ fn check<P: ParameterSet>(from_seed: Derand, functions: &Functions) {
         assert_eq!((&pk[..], &sk[..]), (key.encapsulation_key().as_ref(), key.as_ref()));
         let null = ptr::null();
         assert_eq!(from_seed(pk.as_mut_ptr(), sk.as_mut_ptr(), null), CTRU_ERROR_NULL);
+        // All bytes are a key of NTRU Prime.
+        let refused = match P::PARAMETERS.set().scheme() {
+            Scheme::CtruPrime => CTRU_ERROR_PUBLIC_KEY,
+            _ => CTRU_OK,
+        };
         pk.fill(0);
-        assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), CTRU_ERROR_PUBLIC_KEY);
+        assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), refused);
         sk.fill(0xff);
         assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_ERROR_SECRET_KEY);
     }
@@ -206,6 +211,86 @@ unsafe fn other_lengths<P: ParameterSet>(engine: *const ctru_engine, set: c_int,
         }
     }
 }
+
+macro_rules! sntrup {
+    (
+        $test:ident, $set:ident, $number:ident,
+        $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
+    ) => {
+        #[test]
+        fn $test() {
+            let functions = Functions {
+                set: $number,
+                keypair: $keypair,
+                keypair_derand: $keypair_derand,
+                encaps: $encaps,
+                encaps_derand: $encaps_derand,
+                decaps: $decaps,
+            };
+            check::<$set>($keypair_derand, &functions);
+        }
+    };
+}
+sntrup!(
+    sntrup653,
+    Sntrup653,
+    CTRU_SNTRUP653,
+    ctru_sntrup653_keypair,
+    ctru_sntrup653_keypair_derand,
+    ctru_sntrup653_encaps,
+    ctru_sntrup653_encaps_derand,
+    ctru_sntrup653_decaps
+);
+sntrup!(
+    sntrup761,
+    Sntrup761,
+    CTRU_SNTRUP761,
+    ctru_sntrup761_keypair,
+    ctru_sntrup761_keypair_derand,
+    ctru_sntrup761_encaps,
+    ctru_sntrup761_encaps_derand,
+    ctru_sntrup761_decaps
+);
+sntrup!(
+    sntrup857,
+    Sntrup857,
+    CTRU_SNTRUP857,
+    ctru_sntrup857_keypair,
+    ctru_sntrup857_keypair_derand,
+    ctru_sntrup857_encaps,
+    ctru_sntrup857_encaps_derand,
+    ctru_sntrup857_decaps
+);
+sntrup!(
+    sntrup953,
+    Sntrup953,
+    CTRU_SNTRUP953,
+    ctru_sntrup953_keypair,
+    ctru_sntrup953_keypair_derand,
+    ctru_sntrup953_encaps,
+    ctru_sntrup953_encaps_derand,
+    ctru_sntrup953_decaps
+);
+sntrup!(
+    sntrup1013,
+    Sntrup1013,
+    CTRU_SNTRUP1013,
+    ctru_sntrup1013_keypair,
+    ctru_sntrup1013_keypair_derand,
+    ctru_sntrup1013_encaps,
+    ctru_sntrup1013_encaps_derand,
+    ctru_sntrup1013_decaps
+);
+sntrup!(
+    sntrup1277,
+    Sntrup1277,
+    CTRU_SNTRUP1277,
+    ctru_sntrup1277_keypair,
+    ctru_sntrup1277_keypair_derand,
+    ctru_sntrup1277_encaps,
+    ctru_sntrup1277_encaps_derand,
+    ctru_sntrup1277_decaps
+);
 
 #[test]
 fn n653() {

@@ -172,6 +172,29 @@ single!(
     ctru_prime_1277_x25519_decaps
 );
 
+single!(
+    sntrup761,
+    CTRU_SNTRUP761_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP761_SECRET_KEY_BYTES,
+    CTRU_SNTRUP761_CIPHERTEXT_BYTES,
+    ctru_sntrup761_keypair,
+    ctru_sntrup761_keypair_derand,
+    ctru_sntrup761_encaps,
+    ctru_sntrup761_encaps_derand,
+    ctru_sntrup761_decaps
+);
+single!(
+    sntrup1277,
+    CTRU_SNTRUP1277_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP1277_SECRET_KEY_BYTES,
+    CTRU_SNTRUP1277_CIPHERTEXT_BYTES,
+    ctru_sntrup1277_keypair,
+    ctru_sntrup1277_keypair_derand,
+    ctru_sntrup1277_encaps,
+    ctru_sntrup1277_encaps_derand,
+    ctru_sntrup1277_decaps
+);
+
 /// Checks batches that the calling thread computes: one key pair, or 8 other operations with a key
 /// each.
 #[test]
@@ -181,9 +204,13 @@ fn batches() {
     let mut engine = ptr::null_mut();
     // SAFETY: the pointer is writable.
     assert_eq!(unsafe { ctru_engine_new(&raw mut engine, 1) }, CTRU_OK);
-    for (set, pk_bytes, sk_bytes, ct_bytes) in
-        [(653, 994, 1353, 898), (761, 1158, 1571, 952), (1277, 2067, 2738, 1597)]
-    {
+    for (set, pk_bytes, sk_bytes, ct_bytes) in [
+        (653, 994, 1353, 898),
+        (761, 1158, 1571, 952),
+        (1277, 2067, 2738, 1597),
+        (CTRU_SNTRUP761, 1158, 1763, 1039),
+        (CTRU_SNTRUP1277, 2067, 3059, 1847),
+    ] {
         let (mut pk, mut sk) = (vec![0; COUNT * pk_bytes], vec![0; COUNT * sk_bytes]);
         let (mut ct, mut ss) = (vec![0; COUNT * ct_bytes], vec![0; COUNT * 32]);
         let mut received = ss.clone();

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Duration;
 
+use ctru_kem::engine::BatchEngine;
 use ctru_kem::{Encoding, Parameters, Set};
 use ctru_measure::{
     HostMemory, KeyUse, Operation, Record, SeedUse, Workload, cpu_name, parse_seconds, table,
@@ -82,20 +83,32 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Returns the parameters to measure: those that the command line names, or all that the engine
+/// supports with one of the encodings.
+///
+/// # Errors
+/// [`Error::Parameters`] if a named set does not have a named encoding.
+fn all_parameters(args: &Args, engine: &dyn BatchEngine) -> Result<Vec<Parameters>, Error> {
+    let sets = if args.sets.is_empty() { Set::ALL } else { &args.sets };
+    let pairs =
+        sets.iter().flat_map(|&set| args.encodings.iter().map(move |&encoding| (set, encoding)));
+    if args.sets.is_empty() {
+        let existing = pairs.filter_map(|(set, encoding)| Parameters::new(set, encoding).ok());
+        return Ok(existing.filter(|&parameters| engine.supports(parameters)).collect());
+    }
+    Ok(pairs.map(|(set, encoding)| Parameters::new(set, encoding)).collect::<Result<_, _>>()?)
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// [`Error`] if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let chosen = args.engine.start()?;
-    let sets = if args.sets.is_empty() { Set::ALL } else { &args.sets };
     let operations =
         if args.operations.is_empty() { &Operation::ALL[..] } else { &args.operations };
     let cases: Vec<Case> = operations.iter().flat_map(|&operation| Case::of(operation)).collect();
-    let all_parameters: Vec<Parameters> = sets
-        .iter()
-        .flat_map(|&set| args.encodings.iter().map(move |&encoding| Parameters { set, encoding }))
-        .collect();
+    let all_parameters = all_parameters(args, chosen.open()?.engine())?;
 
     let singles = cases.iter().filter(|case| case.batch.is_none()).count();
     let batches = args.batches.len() * (cases.len() - singles);
@@ -239,8 +252,8 @@ fn measure_set(
         for &Case { operation, batch: keys } in cases {
             progress.set_message(format!("{parameters} {}", operation.name()));
             let record = Record {
-                set: parameters.set.id().to_owned(),
-                pk_encoding: parameters.encoding.name().to_owned(),
+                set: parameters.set().id().to_owned(),
+                pk_encoding: parameters.encoding().name().to_owned(),
                 op: operation.name().to_owned(),
                 ..Record::default()
             };

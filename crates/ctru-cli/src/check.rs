@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet, Parameters};
+use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet, Parameters, Set};
 
 use crate::error::Error;
 use crate::files;
 use crate::format;
 use crate::names::{self, PathOrStdio};
-use crate::parameters::tested;
+use crate::parameters::{set_parser, tested};
 use crate::problem::{Kind, Problem};
 
 /// Check public and private keys
@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Keys, PEM or raw, - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathOrStdio>,
+    /// Parameter set of raw keys; without it, the length of a raw key tells a set of CTRU-Prime
+    #[arg(long, value_name = "SET", value_parser = set_parser())]
+    set: Option<Set>,
 }
 
 /// A valid key.
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
         ctru_program::tell("error", &error);
     };
     for file in &args.files {
-        match check(file) {
+        match check(file, args.set) {
             Ok(key) => {
                 writeln!(out, "{file}: valid {} {}", key.parameters, key.kind)?;
                 valid.push(key);
@@ -78,11 +81,11 @@ fn pairs<'a>(keys: &'a [Valid<'a>]) -> impl Iterator<Item = (&'a Valid<'a>, &'a 
     })
 }
 
-/// Checks one file.
-fn check(file: &PathOrStdio) -> Result<Valid<'_>, Error> {
+/// Checks one file, which holds a raw key of `set` if that is given.
+fn check(file: &PathOrStdio, set: Option<Set>) -> Result<Valid<'_>, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
     let (kind, parameters, key) =
-        files::read(file, WANTED, |contents| format::parse_key(WANTED, contents))?;
+        files::read(file, WANTED, |contents| format::parse_key(WANTED, set, contents))?;
     if kind == Kind::PrivateKey {
         files::warn_of_readers(file);
     }

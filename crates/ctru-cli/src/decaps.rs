@@ -1,13 +1,13 @@
 //! `ctru decaps`: recovers the shared secret of a ciphertext.
 
-use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet};
+use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, Set};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::files::{self, Output};
 use crate::format;
 use crate::names::{self, PathOrStdio};
-use crate::parameters::tested;
+use crate::parameters::{set_parser, tested};
 use crate::problem::Kind;
 
 /// Recover the shared secret of a ciphertext
@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Private key, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
     key: PathOrStdio,
+    /// Parameter set of a raw key; without it, the length of a raw key tells a set of CTRU-Prime
+    #[arg(long, value_name = "SET", value_parser = set_parser())]
+    set: Option<Set>,
     /// Ciphertext, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
     ciphertext: PathOrStdio,
@@ -42,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     names::check_inputs([&args.key, &args.ciphertext])?;
     const WANTED: &[Kind] = &[Kind::PrivateKey];
     let (_, parameters, key) =
-        files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
+        files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, args.set, contents))?;
     files::warn_of_readers(&args.key);
     let ciphertext = files::read(&args.ciphertext, &[Kind::Ciphertext], |contents| {
         format::parse_ciphertext(parameters, contents)

@@ -1,14 +1,14 @@
 //! `ctru encaps`: makes a shared secret, and the ciphertext from which the holder of the private
 //! key recovers it.
 
-use ctru_kem::{EncapsulationKey, ParameterSet};
+use ctru_kem::{EncapsulationKey, ParameterSet, Set};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::files::{self, Output};
 use crate::format;
 use crate::names::PathOrStdio;
-use crate::parameters::tested;
+use crate::parameters::{set_parser, tested};
 use crate::problem::Kind;
 
 /// Make a shared secret and the ciphertext that carries it
@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// Public key, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
     key: PathOrStdio,
+    /// Parameter set of a raw key; without it, the length of a raw key tells a set of CTRU-Prime
+    #[arg(long, value_name = "SET", value_parser = set_parser())]
+    set: Option<Set>,
     /// File for the ciphertext, - for standard output
     #[arg(long, short, value_name = "FILE")]
     ciphertext: PathOrStdio,
@@ -42,7 +45,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey];
     let (_, parameters, key) =
-        files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, contents))?;
+        files::read(&args.key, WANTED, |contents| format::parse_key(WANTED, args.set, contents))?;
     let [ciphertext, secret] = tested!(parameters, P => encapsulate::<P>(args, &key))??;
     let contents = |kind, bytes| format::contents(kind, parameters, bytes, args.raw);
     let outputs = [

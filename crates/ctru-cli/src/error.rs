@@ -66,6 +66,9 @@ pub(crate) enum Error {
     /// `--out -` or the name of a stream was given for a key pair, which is two files.
     #[error("a key pair is two files: --out needs a name, not - or that of a stream")]
     KeyPairToStream,
+    /// The keys of the set do not have the encoding.
+    #[error(transparent)]
+    Parameters(#[from] ctru_kem::NoSuchParameters),
     /// `--format pkcs8` was given with another encoding than the one of such files.
     #[error("PKCS#8 files hold keys in mixed-radix encoding only; leave --encoding out")]
     Pkcs8Encoding,

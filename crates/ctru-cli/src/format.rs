@@ -2,8 +2,9 @@
 //!
 //! A PEM label names the parameter set, the encoding and the kind of object. Raw bytes have no
 //! label. Their length determines the kind and the parameter set, and for keys the encoding,
-//! because all these lengths differ. If a file has the length of a raw ciphertext for the key in
-//! use, it is read as a raw ciphertext, whatever its bytes are.
+//! because all these lengths differ for CTRU-Prime. Some are those of NTRU Prime, too, whose raw
+//! keys are read only where the command line names the set. If a file has the length of a raw
+//! ciphertext for the key in use, it is read as a raw ciphertext, whatever its bytes are.
 
 use ctru_kem::pem::{self, Block};
 use ctru_kem::pkcs8::{self, spki};
@@ -13,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::found;
 use crate::key_file;
 use crate::problem::{Kind, Object, Problem};
-use ctru_kem::{Encoding, Parameters};
+use ctru_kem::{Encoding, Parameters, Scheme, Set};
 
 /// An object of a file, and its bytes.
 type Parsed = (Object, Zeroizing<Vec<u8>>);
@@ -21,11 +22,13 @@ type Parsed = (Object, Zeroizing<Vec<u8>>);
 /// Returns the label of an object's PEM form. The label has no hyphens, because many readers refuse
 /// them.
 fn label(kind: Kind, parameters: Parameters) -> String {
-    let encoding = match parameters.encoding {
-        Encoding::MixedRadix => "MIXED RADIX",
-        Encoding::Packed13 => "PACKED13",
-    };
-    format!("CTRU PRIME {} {encoding} {kind}", parameters.set.id()).to_uppercase()
+    let id = parameters.set().id();
+    match (parameters.set().scheme(), parameters.encoding()) {
+        (Scheme::CtruPrime, Encoding::MixedRadix) => format!("CTRU PRIME {id} MIXED RADIX {kind}"),
+        (Scheme::CtruPrime, Encoding::Packed13) => format!("CTRU PRIME {id} PACKED13 {kind}"),
+        _ => format!("{id} {kind}"),
+    }
+    .to_uppercase()
 }
 
 /// Returns the label of a key of PKCS#8 or SubjectPublicKeyInfo.
@@ -55,17 +58,20 @@ pub(crate) fn pkcs8_contents(kind: Kind, der: Zeroizing<Vec<u8>>, raw: bool) -> 
     if raw { der } else { armour(&pkcs8_label(kind), &der) }
 }
 
-/// Parses a key of one of the kinds `wanted`. Returns its kind, its parameters and its bytes.
+/// Parses a key of one of the kinds `wanted`, a raw one of `set` if that is given. Returns its
+/// kind, its parameters and its bytes.
 ///
 /// # Errors
 /// [`Problem`] if the contents are not a key of these kinds.
 pub(crate) fn parse_key(
     wanted: &'static [Kind],
+    set: Option<Set>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Kind, Parameters, Zeroizing<Vec<u8>>), Problem> {
-    let (object, bytes) = parse(wanted, None, contents)?;
+    let (object, bytes) = parse(wanted, None, set, contents)?;
     let encoding = object.encoding.expect("the length of a key tells its encoding");
-    Ok((object.kind, Parameters { set: object.set, encoding }, bytes))
+    let parameters = Parameters::new(object.set, encoding).expect("the object is in the list");
+    Ok((object.kind, parameters, bytes))
 }
 
 /// Parses a ciphertext for a key of `parameters`. Returns its bytes.
@@ -76,9 +82,9 @@ pub(crate) fn parse_ciphertext(
     parameters: Parameters,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let (object, bytes) = parse(&[Kind::Ciphertext], Some(parameters), contents)?;
-    if object.set == parameters.set
-        && object.encoding.is_none_or(|encoding| encoding == parameters.encoding)
+    let (object, bytes) = parse(&[Kind::Ciphertext], Some(parameters), None, contents)?;
+    if object.set == parameters.set()
+        && object.encoding.is_none_or(|encoding| encoding == parameters.encoding())
     {
         Ok(bytes)
     } else {
@@ -87,17 +93,21 @@ pub(crate) fn parse_ciphertext(
 }
 
 /// Parses an object of one of the kinds `wanted`. `parameters` is that of the key in use, if there
-/// is one. The returned bytes of a key or a ciphertext have the right length.
+/// is one; `set` is that of raw bytes, if it is given. The returned bytes of a key or a ciphertext
+/// have the right length.
 fn parse(
     wanted: &'static [Kind],
     parameters: Option<Parameters>,
+    set: Option<Set>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Parsed, Problem> {
-    let raw = identify(contents.len());
+    let set = parameters.map(Parameters::set).or(set);
+    let raw = set.and_then(|set| identify(contents.len(), Some(set)));
+    let raw = raw.or_else(|| identify(contents.len(), None));
     // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
     // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
     let expected =
-        |object: &Object| parameters.is_some_and(|parameters| object.set == parameters.set);
+        |object: &Object| parameters.is_some_and(|parameters| object.set == parameters.set());
     if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
         return Ok((object, contents));
     }
@@ -201,7 +211,7 @@ fn parse_block(
     let Some((kind, its)) = own else {
         return Ok(Err(Problem::Foreign { wanted, found: found::block(block.label()) }));
     };
-    let object = Object { kind, set: its.set, encoding: Some(its.encoding) };
+    let object = Object { kind, set: its.set(), encoding: Some(its.encoding()) };
     if !wanted.contains(&kind) {
         return Ok(Err(Problem::Kind { wanted, found: object }));
     }
@@ -249,8 +259,9 @@ fn parse_key_file(kind: Kind, der: &[u8]) -> Result<Parsed, Problem> {
         _ => key_file::decode_public(der),
     };
     match parsed {
-        Ok((Parameters { set, encoding }, bytes)) => {
-            Ok((Object { kind, set, encoding: Some(encoding) }, bytes))
+        Ok((parameters, bytes)) => {
+            let (set, encoding) = (parameters.set(), Some(parameters.encoding()));
+            Ok((Object { kind, set, encoding }, bytes))
         }
         Err(Problem::Pkcs8(pkcs8::Error::PublicKey(spki::Error::OidUnknown { oid }))) => {
             Err(Problem::Algorithm { kind, algorithm: found::algorithm(oid) })
@@ -259,14 +270,21 @@ fn parse_key_file(kind: Kind, der: &[u8]) -> Result<Parsed, Problem> {
     }
 }
 
-/// Returns the description of the object whose raw form has this length, if there is one.
-fn identify(length: usize) -> Option<Object> {
+/// Returns the description of the object whose raw form has this length, if there is one: of `set`,
+/// or else of any set of CTRU-Prime.
+fn identify(length: usize, set: Option<Set>) -> Option<Object> {
+    let is_candidate = move |parameters: &&Parameters| match set {
+        Some(set) => parameters.set() == set,
+        None => parameters.set().scheme() == Scheme::CtruPrime,
+    };
+    let candidates = || Parameters::ALL.iter().filter(is_candidate).copied();
     let mut objects = Kind::ALL
         .into_iter()
-        .flat_map(|kind| Parameters::ALL.iter().copied().map(move |parameters| (kind, parameters)));
-    let (kind, Parameters { set, encoding }) =
+        .flat_map(|kind| candidates().map(move |parameters| (kind, parameters)));
+    let (kind, parameters) =
         objects.find(|&(kind, parameters)| kind.length(parameters) == Some(length))?;
-    Some(Object { kind, set, encoding: (kind != Kind::Ciphertext).then_some(encoding) })
+    let encoding = (kind != Kind::Ciphertext).then_some(parameters.encoding());
+    Some(Object { kind, set: parameters.set(), encoding })
 }
 
 /// Returns a list of the lengths of objects for a message.
@@ -274,7 +292,7 @@ fn lengths(kinds: &[Kind], parameters: Option<Parameters>) -> String {
     let length =
         |kind: Kind, parameters| kind.length(parameters).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
     let of_kind = |&kind: &Kind| match parameters {
-        Some(parameters) => vec![format!("{} for {}", length(kind, parameters), parameters.set)],
+        Some(parameters) => vec![format!("{} for {}", length(kind, parameters), parameters.set())],
         None => Parameters::ALL
             .iter()
             .copied()
@@ -287,7 +305,6 @@ fn lengths(kinds: &[Kind], parameters: Option<Parameters>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctru_kem::Set;
 
     fn objects() -> impl Iterator<Item = (Kind, Parameters, usize)> {
         Kind::ALL.into_iter().filter(|&kind| kind != Kind::SharedSecret).flat_map(|kind| {
@@ -302,10 +319,12 @@ mod tests {
     #[test]
     fn raw_lengths_tell_objects_apart() {
         for (kind, parameters, length) in objects() {
-            let object = identify(length).expect("a known length");
-            assert_eq!((object.kind, object.set), (kind, parameters.set));
+            let set = parameters.set();
+            let named = (set.scheme() != Scheme::CtruPrime).then_some(set);
+            let object = identify(length, named).expect("a known length");
+            assert_eq!((object.kind, object.set), (kind, parameters.set()));
             match object.encoding {
-                Some(encoding) => assert_eq!(encoding, parameters.encoding),
+                Some(encoding) => assert_eq!(encoding, parameters.encoding()),
                 None => assert_eq!(kind, Kind::Ciphertext),
             }
         }
@@ -320,15 +339,16 @@ mod tests {
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
                 let (object, read) =
-                    parse(&Kind::ALL, None, Zeroizing::new(text)).expect("well formed");
-                assert_eq!((object.kind, object.set), (kind, parameters.set));
-                assert_eq!(object.encoding, Some(parameters.encoding));
+                    parse(&Kind::ALL, None, None, Zeroizing::new(text)).expect("well formed");
+                assert_eq!((object.kind, object.set), (kind, parameters.set()));
+                assert_eq!(object.encoding, Some(parameters.encoding()));
                 assert_eq!(*read, bytes);
             }
         }
     }
 
-    /// Checks that no PEM form of this program has the length of a raw object.
+    /// Checks that no PEM form of CTRU-Prime has the length of a raw object of CTRU-Prime, and none
+    /// that of a raw object of its own set.
     #[test]
     fn pem_forms_have_no_raw_length() {
         for kind in Kind::ALL {
@@ -338,7 +358,11 @@ mod tests {
                 let text = armour(&label(kind, parameters), &bytes);
                 let lines = text.iter().filter(|&&byte| byte == b'\n').count();
                 for length in [text.len(), text.len() + lines] {
-                    assert_eq!(identify(length), None, "{kind} of {parameters}");
+                    if parameters.set().scheme() == Scheme::CtruPrime {
+                        assert_eq!(identify(length, None), None, "{kind} of {parameters}");
+                    }
+                    let of_set = identify(length, Some(parameters.set()));
+                    assert_eq!(of_set, None, "{kind} of {parameters}");
                 }
             }
         }
@@ -348,11 +372,11 @@ mod tests {
     /// raw ciphertext, it is read as one.
     #[test]
     fn truncated_pem() {
-        let parameters = Parameters { set: Set::CtruPrime653, encoding: Encoding::Packed13 };
+        let parameters = Parameters::new(Set::CtruPrime653, Encoding::Packed13).unwrap();
         let text = armour(&label(Kind::Ciphertext, parameters), &[1; 898]);
         for length in 0..text.len() - 1 {
             let cut = Zeroizing::new(text[..length].to_vec());
-            let result = parse(&[Kind::Ciphertext], Some(parameters), cut);
+            let result = parse(&[Kind::Ciphertext], Some(parameters), None, cut);
             assert_eq!(result.is_err(), length != parameters.sizes().ciphertext, "{length} bytes");
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn block(label: &str) -> String {
         "OPENSSH PRIVATE KEY" => "an OpenSSH key".into(),
         "AGE ENCRYPTED FILE" => "a file that age has encrypted".into(),
         _ if label.starts_with("PGP ") => "an OpenPGP key or message".into(),
-        _ if label.starts_with("CTRU PRIME ") => unknown(label),
+        _ if label.starts_with("CTRU PRIME ") || label.starts_with("SNTRUP") => unknown(label),
         _ => match (other("PRIVATE KEY"), other("PUBLIC KEY")) {
             (Some(algorithm), _) => format!("a private key of {}", short(algorithm)),
             (_, Some(algorithm)) => format!("a public key of {}", short(algorithm)),
@@ -40,7 +40,7 @@ fn short(label: &str) -> String {
 /// Returns the name of an algorithm of keys.
 pub(crate) fn algorithm(identifier: ObjectIdentifier) -> String {
     let is_hybrid = |set: &&Set| oid::x25519_ctru_prime(**set) == identifier;
-    if let Some(set) = Set::ALL.iter().find(is_hybrid) {
+    if let Some(set) = Set::CTRU_PRIME.iter().find(is_hybrid) {
         return format!("{set} with X25519 ({identifier})");
     }
     match DB.by_oid(&identifier) {

@@ -90,8 +90,8 @@ pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
 fn row(parameters: Parameters) -> [String; 8] {
     let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters.sizes();
     [
-        parameters.set.to_string(),
-        parameters.encoding.to_string(),
+        parameters.set().to_string(),
+        parameters.encoding().to_string(),
         parameters.degree().to_string(),
         parameters.modulus().to_string(),
         encapsulation_key.to_string(),

@@ -13,7 +13,7 @@ use clap::Subcommand;
 use ctru_kem::engine::BatchEngine;
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES,
-    Set, with_parameters,
+    Scheme, Set, with_parameters,
 };
 use ctru_program::visible;
 use serde::Deserialize;
@@ -37,7 +37,8 @@ enum Action {
     /// Check files of known-answer records
     ///
     /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
-    /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Byte strings are hexadecimal. Each record is
+    /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Records of NTRU Prime have the field set, such
+    /// as sntrup761, and no n, pk_encoding and z. Byte strings are hexadecimal. Each record is
     /// checked by the methods of the key types and by the engine. The last line of the report is "N
     /// passed, M failed". A file that has no records, cannot be read or has a line of more than
     /// 65536 bytes counts as one failure.
@@ -166,10 +167,12 @@ const RECORDS_PER_BATCH: usize = 256;
 /// A record as the file holds it.
 #[derive(Deserialize)]
 struct Line<'a> {
-    n: u32,
-    pk_encoding: &'a str,
+    /// The parameter set, or the degree of its ring.
+    set: Option<&'a str>,
+    n: Option<u32>,
+    pk_encoding: Option<&'a str>,
     keygen_seed: &'a str,
-    z: &'a str,
+    z: Option<&'a str>,
     pk: &'a str,
     sk: &'a str,
     encaps_seed: &'a str,
@@ -201,22 +204,25 @@ impl Record {
         let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
             (None, format!("not a known-answer record: {}", lines::problem(&error)))
         })?;
-        let set = Set::ALL
-            .iter()
-            .copied()
-            .find(|set| set.id() == line.n.to_string())
-            .ok_or_else(|| (Some("n"), format!("no parameter set has n = {}", line.n)))?;
-        let encoding = Encoding::ALL
-            .iter()
-            .copied()
-            .find(|encoding| encoding.name() == line.pk_encoding)
-            .ok_or_else(|| {
-                (Some("pk_encoding"), format!("{:?} is no encoding", line.pk_encoding))
-            })?;
+        let set: Set = match (line.set, line.n) {
+            (Some(set), _) => set.parse().map_err(|error| invalid("set", error))?,
+            (None, Some(n)) => n.to_string().parse().map_err(|error| invalid("n", error))?,
+            (None, None) => return Err((None, "the record names no parameter set".into())),
+        };
+        let encoding = line.pk_encoding.map_or(Ok(Encoding::default()), str::parse);
+        let encoding = encoding.map_err(|error| invalid("pk_encoding", error))?;
+        let parameters =
+            Parameters::new(set, encoding).map_err(|error| invalid("pk_encoding", error))?;
+        let z = match (set.scheme(), line.z) {
+            (_, Some(z)) => seed("z", z)?,
+            (Scheme::CtruPrime, None) => return Err((Some("z"), "is missing".into())),
+            // This scheme has no z.
+            _ => [0; SEED_BYTES],
+        };
         Ok(Self {
-            parameters: Parameters { set, encoding },
+            parameters,
             keygen_seed: seed("keygen_seed", line.keygen_seed)?,
-            z: seed("z", line.z)?,
+            z,
             pk: bytes("pk", line.pk)?,
             sk: bytes("sk", line.sk)?,
             encaps_seed: seed("encaps_seed", line.encaps_seed)?,

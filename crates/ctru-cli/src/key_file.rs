@@ -7,7 +7,7 @@ use ctru_kem::pkcs8::der::asn1::AnyRef;
 use ctru_kem::pkcs8::der::{Decode, Tag, Tagged};
 use ctru_kem::pkcs8::spki::{self, SubjectPublicKeyInfoRef};
 use ctru_kem::pkcs8::{self, ObjectIdentifier, PrivateKeyInfoRef};
-use ctru_kem::{Encoding, InvalidSeed, KeyPairSeed, ParameterSet, Parameters, Set};
+use ctru_kem::{InvalidSeed, KeyPairSeed, ParameterSet, Parameters, Set};
 use zeroize::Zeroizing;
 
 use crate::parameters::tested;
@@ -15,9 +15,9 @@ use crate::problem::Problem;
 
 /// Returns the parameters with this identifier.
 fn parameters(identifier: ObjectIdentifier) -> Result<Parameters, pkcs8::Error> {
-    let set = Set::ALL.iter().copied().find(|&set| oid::ctru_prime(set) == identifier);
+    let set = Set::ALL.iter().copied().find(|&set| oid::of(set) == identifier);
     let set = set.ok_or(spki::Error::OidUnknown { oid: identifier })?;
-    Ok(Parameters { set, encoding: Encoding::MixedRadix })
+    Ok(set.into())
 }
 
 /// Returns whether the bytes are one sequence in DER, as all keys of other programs are.
@@ -27,12 +27,12 @@ pub(crate) fn is_sequence(bytes: &[u8]) -> bool {
 
 /// Returns the private key with this seed as PKCS#8.
 pub(crate) fn encode_private(set: Set, seed: &[u8]) -> Zeroizing<Vec<u8>> {
-    encode_seed(oid::ctru_prime(set), seed).expect("a seed is short").to_bytes()
+    encode_seed(oid::of(set), seed).expect("a seed is short").to_bytes()
 }
 
 /// Returns a public key as SubjectPublicKeyInfo.
 pub(crate) fn encode_public(set: Set, key: &[u8]) -> Zeroizing<Vec<u8>> {
-    let document = encode_public_key(oid::ctru_prime(set), key).expect("a key is short");
+    let document = encode_public_key(oid::of(set), key).expect("a key is short");
     Zeroizing::new(document.into_vec())
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn encode_public(set: Set, key: &[u8]) -> Zeroizing<Vec<u8>> {
 pub(crate) fn decode_private(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8>>), Problem> {
     let info = PrivateKeyInfoRef::try_from(der)?;
     let parameters = parameters(info.algorithm.oid)?;
-    let seed = decode_seed(oid::ctru_prime(parameters.set), der)?;
+    let seed = decode_seed(oid::of(parameters.set()), der)?;
     Ok((parameters, tested!(parameters, P => expand::<P>(seed))??))
 }
 
@@ -54,8 +54,7 @@ pub(crate) fn decode_private(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8
 pub(crate) fn decode_public(der: &[u8]) -> Result<(Parameters, Zeroizing<Vec<u8>>), Problem> {
     let info = SubjectPublicKeyInfoRef::try_from(der).map_err(pkcs8::Error::from)?;
     let parameters = parameters(info.algorithm.oid)?;
-    let key =
-        decode_public_key(oid::ctru_prime(parameters.set), der).map_err(pkcs8::Error::from)?;
+    let key = decode_public_key(oid::of(parameters.set()), der).map_err(pkcs8::Error::from)?;
     Ok((parameters, Zeroizing::new(key.to_vec())))
 }
 

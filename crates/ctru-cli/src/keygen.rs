@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     };
     let public_file = PathOrStdio::Path(names::public_name(path));
 
-    let parameters = Parameters { set: args.set, encoding: args.encoding };
+    let parameters = Parameters::new(args.set, args.encoding)?;
     if args.format == Format::Pkcs8 && args.encoding != Encoding::MixedRadix {
         return Err(Error::Pkcs8Encoding);
     }

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::ValueEnum;
+use ctru_kem::Set;
 use ctru_kem::engine::DeviceOptions;
 use ctru_kem::engine::device::plan::{Keys, Operation, Place, of_batch};
-use ctru_kem::{Encoding, Parameters, Set};
 
 use crate::error::Error;
 use crate::parameters::set_parser;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
         _ => Place::Pinned,
     };
     let keys = if args.one_key { Keys::One } else { Keys::Each };
-    let parameters = Parameters { set: args.set, encoding: Encoding::MixedRadix };
+    let parameters = args.set.into();
     let gpus = (args.gpu.as_str(), args.gpus);
     let batch = (operation, args.batch, keys, place);
     let plan = of_batch(parameters, &DeviceOptions::default(), gpus, batch)?;

@@ -65,7 +65,7 @@ pub(crate) enum Problem {
     #[error("{found}, not a {}", any_of(wanted))]
     Foreign { wanted: &'static [Kind], found: String },
     /// The file holds a key of PKCS#8 or SubjectPublicKeyInfo for another algorithm.
-    #[error("a {kind} of {algorithm}, so no key of CTRU-Prime")]
+    #[error("a {kind} of {algorithm}, so no key of CTRU-Prime or NTRU Prime")]
     Algorithm { kind: Kind, algorithm: String },
     /// The PEM form has no last line, or one with another label. `expected` is the number of bytes
     /// of the form, `actual` that of the file.
@@ -84,7 +84,7 @@ pub(crate) enum Problem {
     #[error("the PEM form of a PKCS#8 {kind} is damaged: {source}")]
     Pkcs8Pem { kind: Kind, source: pem::Error },
     /// The file has the form of PKCS#8 or SubjectPublicKeyInfo, but no key of this program.
-    #[error("the label or form of a PKCS#8 key, but no key of CTRU-Prime: {0}")]
+    #[error("the label or form of a PKCS#8 key, but no key of CTRU-Prime or NTRU Prime: {0}")]
     Pkcs8(#[from] pkcs8::Error),
     /// The file contains an object of another kind.
     #[error("a {found}, not a {}", any_of(wanted))]

@@ -46,7 +46,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
         chosen.threads()
     )?;
     let mut all = true;
-    for parameters in Parameters::ALL.iter().copied() {
+    let opened = chosen.open()?;
+    let supported = |parameters: &Parameters| opened.engine().supports(*parameters);
+    for parameters in Parameters::ALL.iter().copied().filter(supported) {
         let checks = with_parameters!(parameters, P => checks::<P>(chosen.open()?.engine()))?;
         for (check, passed) in checks {
             writeln!(out, "{} {parameters}: {check}", if passed { "ok    " } else { "FAILED" })?;

@@ -6,7 +6,7 @@ use ctru_kem::pkcs8::{
     self, AssociatedOid, DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
     ObjectIdentifier, spki,
 };
-use ctru_kem::{Set, for_each_set, sets};
+use ctru_kem::{Set, for_each_ctru_prime_set, sets};
 
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::params::{ParameterSet, X25519CtruPrime};
@@ -19,7 +19,7 @@ macro_rules! identifier {
         }
     };
 }
-for_each_set!(identifier);
+for_each_ctru_prime_set!(identifier);
 
 impl<P: ParameterSet + AssociatedOid> EncodePublicKey for EncapsulationKey<P> {
     fn to_public_key_der(&self) -> spki::Result<Document> {

@@ -10,13 +10,14 @@ mod key_file;
 mod keys;
 mod known_answer;
 mod params;
+mod set;
 
 #[cfg(feature = "pkcs8")]
 pub use ctru_kem::pkcs8;
 pub use ctru_kem::sets::{self, *};
 pub use ctru_kem::{
-    InvalidEncapsulationKey, InvalidLength, InvalidSeed, SHARED_SECRET_BYTES, Set, SharedSecret,
-    WrongAnswer, with_set,
+    InvalidEncapsulationKey, InvalidLength, InvalidSeed, SHARED_SECRET_BYTES, SharedSecret,
+    WrongAnswer, with_ctru_prime_set,
 };
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey};
 pub use known_answer::known_answer_test;
@@ -24,3 +25,4 @@ pub use params::{
     COIN_BYTES, CiphertextBytes, DECAPSULATION_KEY_BYTES, EncapsulationKeyBytes, ParameterSet,
     X25519_BYTES, X25519CtruPrime,
 };
+pub use set::{NoHybrid, Set};

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use ctru_kem::{MixedRadix, SEED_BYTES, Set, for_each_set, sets};
+use ctru_kem::{CtruPrimeSet, MixedRadix, SEED_BYTES, for_each_ctru_prime_set, sets};
 use ctru_math::array::Array;
 
 /// Bytes of a private or public key of X25519, and of its result.
@@ -37,7 +37,7 @@ pub type CiphertextBytes<P> = <P as Sealed>::CiphertextBytes;
 /// seals [`ParameterSet`].
 pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
     /// The set of CTRU-Prime.
-    type Ctru: ctru_kem::ParameterSet<Encoding = MixedRadix>;
+    type Ctru: CtruPrimeSet<Encoding = MixedRadix>;
     /// The bytes of an encapsulation key.
     type EncapsulationKeyBytes: Array<u8>;
     /// The bytes of a ciphertext.
@@ -54,7 +54,8 @@ pub struct X25519CtruPrime<P>(PhantomData<P>);
 
 /// Returns the result of the known-answer test of a set, as an implementation in Python has
 /// computed it, if it is known.
-const fn known_answer(set: Set) -> Option<u128> {
+const fn known_answer(set: ctru_kem::Set) -> Option<u128> {
+    use ctru_kem::Set;
     Some(match set {
         Set::CtruPrime653 => 0xdbc20d44e60850d1664bb9df07ccc639,
         Set::CtruPrime761 => 0x9603ee839a5e05764f1774a3e04ad55c,
@@ -77,20 +78,24 @@ macro_rules! hybrid {
             type CiphertextBytes =
                 [u8; <sets::$set as ctru_kem::ParameterSet>::CIPHERTEXT_BYTES + X25519_BYTES];
             const LABEL: &'static str = concat!($name, " X25519 SHA3-256 v1");
-            const KNOWN_ANSWER: Option<u128> = known_answer(Set::$set);
+            const KNOWN_ANSWER: Option<u128> = known_answer(ctru_kem::Set::$set);
         }
     };
 }
-for_each_set!(hybrid);
+for_each_ctru_prime_set!(hybrid);
 
-/// Evaluates an expression in which a name is the type of the hybrid of a [`Set`]. The compiler
-/// compiles the expression once for each of them, so it should only call a function.
+/// Evaluates an expression in which a name is the type of the hybrid of a [`Set`](crate::Set). The
+/// compiler compiles the expression once for each of them, so it should only call a function.
 #[macro_export]
 macro_rules! with_hybrid {
     ($set:expr, $P:ident => $body:expr) => {
-        $crate::with_set!($set, Ctru => {
-            type $P = $crate::X25519CtruPrime<Ctru>;
-            $body
-        })
+        $crate::with_ctru_prime_set!(
+            $crate::Set::of_ctru_prime($set),
+            Ctru => {
+                type $P = $crate::X25519CtruPrime<Ctru>;
+                $body
+            },
+            _ => unreachable!("a set of hybrids is one of CTRU-Prime")
+        )
     };
 }

@@ -1,6 +1,6 @@
 //! Repeats one operation, for tools that count instructions, such as callgrind.
 //!
-//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is the degree of its ring. OPERATION is keygen,
+//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is such as 761 or sntrup761. OPERATION is keygen,
 //! encaps or decaps. With the prefix `batch-`, it repeats batches of 64 operations on one thread.
 //! Keys have the mixed-radix encoding, and seeds are constant.
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, Encoding, ParameterSet, Parameters, SEED_BYTES,
+    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, Parameters, SEED_BYTES, Set,
     SharedSecret, with_parameters,
 };
 use ctru_math::backend::{self, Backend};
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     backend::select(backend.parse::<Backend>()?)?;
     let count = count.parse()?;
-    let parameters = Parameters { set: set.parse()?, encoding: Encoding::default() };
+    let parameters = Parameters::from(set.parse::<Set>()?);
     with_parameters!(parameters, P => repeat::<P>(operation, count))
 }
 

@@ -1,16 +1,13 @@
-//! Decoded keys, for who uses one key many times.
+//! Encapsulation and decapsulation: with keys, and with decoded keys for who uses one many times.
 
 use core::fmt;
 
 use rand_core::{CryptoRng, TryCryptoRng};
 
 use crate::hash::SEED_BYTES;
-use crate::kem;
-use crate::keys::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret, encapsulate_with_randomness,
-    infallible, random_seed,
-};
-use crate::params::ParameterSet;
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret, infallible};
+use crate::params::{DecodedPrivate, DecodedPublic, ParameterSet};
+use crate::source::with_source;
 
 /// An encapsulation key in the form in which the arithmetic needs it. It gives the results of the
 /// key that [`EncapsulationKey::decode`] has decoded.
@@ -26,14 +23,76 @@ use crate::params::ParameterSet;
 /// }
 /// # Ok::<(), getrandom::Error>(())
 /// ```
-pub struct DecodedEncapsulationKey<P: ParameterSet>(kem::DecodedEncapsulationKey<P::Ring>);
+pub struct DecodedEncapsulationKey<P: ParameterSet>(DecodedPublic<P>);
 
 /// A decapsulation key in the form in which the arithmetic needs it, wiped when dropped. It gives
-/// the results of the key that [`DecapsulationKey::decode`] has
-/// decoded.
-pub struct DecodedDecapsulationKey<P: ParameterSet>(kem::DecodedDecapsulationKey<P::Ring>);
+/// the results of the key that [`DecapsulationKey::decode`] has decoded.
+pub struct DecodedDecapsulationKey<P: ParameterSet>(DecodedPrivate<P>);
 
-encapsulate_with_randomness!(DecodedEncapsulationKey);
+/// Implements encapsulation for a type of keys.
+macro_rules! encapsulation {
+    ($type:ident, $key:ident => $decoded:expr) => {
+        impl<P: ParameterSet> $type<P> {
+            /// Encapsulates the shared secret that `seed` determines (CTRU-Prime: paper, Algorithm
+            /// 5).
+            ///
+            /// The seed must be uniform and secret, and it must be used once.
+            #[must_use]
+            pub fn encapsulate_deterministic(
+                &self,
+                seed: &[u8; SEED_BYTES],
+            ) -> (Ciphertext<P>, SharedSecret) {
+                let $key = self;
+                let mut sent = Default::default();
+                let (ciphertext, secret): &mut (Ciphertext<P>, SharedSecret) = &mut sent;
+                P::encapsulate($decoded, seed, ciphertext.as_mut_bytes(), &mut secret.bytes);
+                sent
+            }
+
+            /// Encapsulates a fresh shared secret with random bytes of `rng`: 32 for CTRU-Prime,
+            /// four times the degree of the ring for NTRU Prime, in one request.
+            #[must_use]
+            pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
+                &self,
+                rng: &mut G,
+            ) -> (Ciphertext<P>, SharedSecret) {
+                infallible(self.try_encapsulate_with_rng(rng))
+            }
+
+            /// Encapsulates a fresh shared secret with random bytes of a generator that can fail,
+            /// as [`encapsulate_with_rng`](Self::encapsulate_with_rng) does.
+            ///
+            /// # Errors
+            /// The error of the generator.
+            pub fn try_encapsulate_with_rng<G: TryCryptoRng + ?Sized>(
+                &self,
+                rng: &mut G,
+            ) -> Result<(Ciphertext<P>, SharedSecret), G::Error> {
+                let $key = self;
+                let mut sent = Default::default();
+                let (ciphertext, secret): &mut (Ciphertext<P>, SharedSecret) = &mut sent;
+                let (ciphertext, secret) = (ciphertext.as_mut_bytes(), &mut secret.bytes);
+                with_source(rng, |source| {
+                    P::encapsulate_from($decoded, source, ciphertext, secret)
+                })?;
+                Ok(sent)
+            }
+
+            /// Encapsulates a fresh shared secret with the operating system's randomness.
+            ///
+            /// # Errors
+            /// [`getrandom::Error`] if the system provides no randomness.
+            #[cfg(feature = "getrandom")]
+            pub fn try_encapsulate(
+                &self,
+            ) -> Result<(Ciphertext<P>, SharedSecret), getrandom::Error> {
+                self.try_encapsulate_with_rng(&mut getrandom::SysRng)
+            }
+        }
+    };
+}
+encapsulation!(EncapsulationKey, key => &key.decode().0);
+encapsulation!(DecodedEncapsulationKey, key => &key.0);
 
 impl<P: ParameterSet> EncapsulationKey<P> {
     /// Decodes the key, for who encapsulates to it many times.
@@ -49,31 +108,24 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     pub fn decode(&self) -> DecodedDecapsulationKey<P> {
         DecodedDecapsulationKey(P::decode_decapsulation_key(self.as_bytes()))
     }
-}
 
-impl<P: ParameterSet> DecodedEncapsulationKey<P> {
-    /// Encapsulates the shared secret that `seed` determines (paper, Algorithm 5).
+    /// Returns the shared secret of a ciphertext (CTRU-Prime: paper, Algorithm 6).
     ///
-    /// The seed must be uniform and secret, and it must be used once.
+    /// If encapsulation to this key did not make the ciphertext, the function returns a
+    /// pseudo-random secret that depends on the key and the ciphertext (implicit rejection).
+    /// Neither the result nor the time shows whether the ciphertext was rejected.
     #[must_use]
-    pub fn encapsulate_deterministic(
-        &self,
-        seed: &[u8; SEED_BYTES],
-    ) -> (Ciphertext<P>, SharedSecret) {
-        let mut sent = Default::default();
-        let (ciphertext, secret): &mut (Ciphertext<P>, SharedSecret) = &mut sent;
-        P::encapsulate_decoded(&self.0, seed, ciphertext.as_mut_bytes(), &mut secret.bytes);
-        sent
+    pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
+        self.decode().decapsulate(ciphertext)
     }
 }
 
 impl<P: ParameterSet> DecodedDecapsulationKey<P> {
-    /// Returns the shared secret of a ciphertext (paper, Algorithm 6), as
-    /// [`DecapsulationKey::decapsulate`] does.
+    /// Returns the shared secret of a ciphertext, as [`DecapsulationKey::decapsulate`] does.
     #[must_use]
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
         let mut secret = SharedSecret::default();
-        P::decapsulate_decoded(&self.0, ciphertext.as_bytes(), &mut secret.bytes);
+        P::decapsulate(&self.0, ciphertext.as_bytes(), &mut secret.bytes);
         secret
     }
 }

@@ -1,11 +1,8 @@
 //! What is known of parameters that are chosen at run time: sizes, the ring and the operations.
 
-use core::ops::Range;
-
-use ctru_math::{NtruPrimeRing, Ring};
-
 use crate::parameters::{Encoding, Parameters, Set};
-use crate::params::{self, Operations, ParameterSet};
+use crate::params::{self, Operations, ParameterSet, Types};
+use crate::scheme::Scheme;
 
 /// The bytes of a key or a ciphertext. A shared secret has
 /// [`SHARED_SECRET_BYTES`](crate::SHARED_SECRET_BYTES) in every parameter set.
@@ -19,26 +16,10 @@ pub struct Sizes {
     pub ciphertext: usize,
 }
 
-impl Sizes {
-    /// The most bytes that a key or a ciphertext has.
-    pub(crate) const MOST: usize = {
-        let (mut most, mut i) = (0, 0);
-        while i < Parameters::ALL.len() {
-            // The other sizes are smaller.
-            let bytes = Parameters::ALL[i].sizes().decapsulation_key;
-            most = if bytes > most { bytes } else { most };
-            i += 1;
-        }
-        most
-    };
-}
-
 /// What is known of parameters.
 pub(crate) struct Description {
     pub(crate) name: &'static str,
     pub(crate) sizes: Sizes,
-    /// The range of bytes of a decapsulation key that are its encapsulation key.
-    pub(crate) encapsulation_key: Range<usize>,
     degree: usize,
     modulus: u32,
     /// The right result of the known-answer test.
@@ -49,7 +30,6 @@ pub(crate) struct Description {
 impl Description {
     pub(crate) const fn of<P: ParameterSet>() -> &'static Self {
         const {
-            let start = P::Ring::SECRET_POLY_BYTES;
             &Self {
                 name: P::NAME,
                 sizes: Sizes {
@@ -57,9 +37,8 @@ impl Description {
                     decapsulation_key: P::DECAPSULATION_KEY_BYTES,
                     ciphertext: P::CIPHERTEXT_BYTES,
                 },
-                encapsulation_key: start..start + P::ENCAPSULATION_KEY_BYTES,
-                degree: P::Ring::N,
-                modulus: P::Ring::Q,
+                degree: <P as Types>::Scheme::DEGREE,
+                modulus: <P as Types>::Scheme::MODULUS,
                 known_answer: P::KNOWN_ANSWER,
                 operations: Operations::of::<P>(),
             }
@@ -107,6 +86,7 @@ macro_rules! describe {
                             Description::of::<params::$name<crate::encoding::$encoding>>()
                         }
                     )*)+
+                    _ => panic!("Parameters::new refuses all others"),
                 }
             }
         }

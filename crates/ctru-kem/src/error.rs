@@ -97,15 +97,18 @@ pub enum InvalidDecapsulationKey {
     /// The length is wrong.
     #[error(transparent)]
     Length(#[from] InvalidLength),
-    /// The secret polynomial has a coefficient that key generation cannot sample. The error does
-    /// not say which one, because its position is secret.
+    /// A secret polynomial has a coefficient or a weight that no key has. The error does not say
+    /// where, because this is secret.
     #[error("the secret polynomial has coefficients that no key has")]
     SecretPolynomial,
+    /// The hash in a key of NTRU Prime is not that of the encapsulation key in it.
+    #[error("the hash in the key is not that of its encapsulation key")]
+    Hash,
     /// The encapsulation key inside the decapsulation key is invalid.
     #[error("the encoding of h is invalid: {0}")]
     EncapsulationKey(InvalidEncapsulationKey),
-    /// The encapsulation key is not the encoding of `g / f` for any `g` that key generation can
-    /// sample.
+    /// The encapsulation key does not belong to the secret polynomials: it is not the encoding of
+    /// `g / f` for any `g` that key generation can sample, or of `g / 3f` for the `g` in the key.
     #[error("the secret polynomial and h do not belong together")]
     Inconsistent,
     /// Encapsulation and decapsulation with the key gave different shared secrets.

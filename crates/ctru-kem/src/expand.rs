@@ -8,22 +8,23 @@
 //! | 11 | the text `ctru expand` |
 //! | 1 | operation: 1 for key generation, 2 for encapsulation |
 //! | 2 | `n`, little-endian |
-//! | 1 | encoding: 1 for mixed-radix, 2 for packed13 |
+//! | 1 | 1 for CTRU-Prime with mixed-radix keys, 2 with packed13 keys, 3 for NTRU Prime |
 //! | 1 | number of bytes of the context |
 //! | 32 | context, then zeros |
 //! | 32 | master seed |
 //! | 8 | row, little-endian |
 //! | 33 | `ID(pk)` for encapsulation, zeros for key generation |
 //!
+//! `ID(pk)` is the first 33 bytes of the key. For NTRU Prime, it is the hash of the key with prefix
+//! 4, which is part of the private key, and a zero.
+//!
 //! The fields before the row are the same for all operations of a batch.
 
 use core::{array, fmt};
 
-use ctru_math::Ring;
-
-use crate::encoding::Encode;
 use crate::error::ContextTooLong;
 use crate::hash::{self, Id, SEED_BYTES};
+use crate::scheme::Scheme;
 
 /// The name of the use of a master seed, such as a data set: 0 to 32 bytes.
 ///
@@ -98,14 +99,14 @@ impl fmt::Debug for Context {
 ///
 /// The seed of operation `i` of a batch depends on the operation, the parameter set with its
 /// encoding, the context, the master seed and the row `first + i`. For an encapsulation, it also
-/// depends on `ID(pk)`, the first 33 bytes of the key. The specification, section 11, has the
-/// formula.
+/// depends on `ID(pk)`, the first 33 bytes of the key, or the hash of a key of NTRU Prime. The
+/// specification, section 11, has the formula.
 ///
 /// So a job can be cut into batches at any row, and each batch can be repeated: the results are the
 /// same. Two operations with the same values of all these inputs have the same secrets. Give each
 /// job a context or a master seed of its own.
 ///
-/// **Anybody can make a key that begins with the 33 bytes of another key.** In batches with the
+/// **Anybody can make a key of CTRU-Prime that begins with the 33 bytes of another key.** In batches with the
 /// same context, master seed and row, such a key gets the seed of the other one, so its owner
 /// learns the secret that was meant for the owner of the other. Where strangers choose the keys,
 /// let no row serve two keys: give each batch a context, a master seed or rows of its own.
@@ -136,18 +137,18 @@ pub(crate) struct Purpose([u8; 4]);
 
 impl Purpose {
     /// Returns the purpose of seeds of key pairs.
-    pub(crate) const fn key_generation<R: Ring, E: Encode>() -> Self {
-        Self::new::<R, E>(1)
+    pub(crate) const fn key_generation<S: Scheme>() -> Self {
+        Self::new::<S>(1)
     }
 
     /// Returns the purpose of seeds of encapsulations.
-    pub(crate) const fn encapsulation<R: Ring, E: Encode>() -> Self {
-        Self::new::<R, E>(2)
+    pub(crate) const fn encapsulation<S: Scheme>() -> Self {
+        Self::new::<S>(2)
     }
 
-    const fn new<R: Ring, E: Encode>(operation: u8) -> Self {
-        let [low, high] = (R::N as u16).to_le_bytes();
-        Self([operation, low, high, E::ENCODING as u8])
+    const fn new<S: Scheme>(operation: u8) -> Self {
+        let [low, high] = (S::DEGREE as u16).to_le_bytes();
+        Self([operation, low, high, S::EXPAND_CODE])
     }
 }
 
@@ -218,11 +219,13 @@ mod tests {
     use ctru_tests::backends::on_every_backend;
 
     use super::{Context, Expand, Purpose};
+    use crate::ctruprime::CtruPrime;
     use crate::encoding::{MixedRadix, Packed13};
     use crate::hash::Id;
+    use crate::ntruprime::NtruPrime;
 
     const BASE: Expand<'_> = Expand { seed: &[1; 32], context: Context::literal(b"a"), first: 0 };
-    const PURPOSE: Purpose = Purpose::encapsulation::<R761, MixedRadix>();
+    const PURPOSE: Purpose = Purpose::encapsulation::<CtruPrime<R761, MixedRadix>>();
 
     fn derive(expand: Expand<'_>, purpose: Purpose, id: &Id) -> [u8; 32] {
         let mut seed = [0; 32];
@@ -243,10 +246,11 @@ mod tests {
         let id = [7; 33];
         for purpose in [
             PURPOSE,
-            Purpose::key_generation::<R761, MixedRadix>(),
-            Purpose::encapsulation::<R653, MixedRadix>(),
-            Purpose::encapsulation::<R761, Packed13>(),
-            Purpose::key_generation::<R761, Packed13>(),
+            Purpose::key_generation::<CtruPrime<R761, MixedRadix>>(),
+            Purpose::encapsulation::<CtruPrime<R653, MixedRadix>>(),
+            Purpose::encapsulation::<CtruPrime<R761, Packed13>>(),
+            Purpose::key_generation::<CtruPrime<R761, Packed13>>(),
+            Purpose::encapsulation::<NtruPrime<R761>>(),
         ] {
             check_new(BASE, purpose, &id);
         }

@@ -40,28 +40,32 @@ use crate::params::{self, ParameterSet};
 
 /// Placeholders for object identifiers.
 ///
-/// No identifier is registered for CTRU-Prime. These belong to the arc for documentation (RFC
+/// No identifier is registered for these keys. These belong to the arc for documentation (RFC
 /// 5612), so anybody may use them for anything. They will change when there are registered ones.
 pub mod oid {
     use pkcs8::ObjectIdentifier;
 
-    use crate::parameters::Set;
+    use crate::parameters::{Scheme, Set};
 
     /// Returns the identifier of keys of a set in mixed-radix encoding.
     #[must_use]
-    pub const fn ctru_prime(set: Set) -> ObjectIdentifier {
-        of(ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1"), set)
+    pub const fn of(set: Set) -> ObjectIdentifier {
+        match set.scheme() {
+            Scheme::CtruPrime => in_arc("1.3.6.1.4.1.32473.1", set.number()),
+            // The numbers of these sets begin at 11.
+            Scheme::NtruPrime => in_arc("1.3.6.1.4.1.32473.3", set.number() - 10),
+        }
     }
 
-    /// Returns the identifier of keys of a set with X25519.
+    /// Returns the identifier of keys of a set of CTRU-Prime with X25519.
     #[must_use]
     pub const fn x25519_ctru_prime(set: Set) -> ObjectIdentifier {
-        of(ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.2"), set)
+        in_arc("1.3.6.1.4.1.32473.2", set.number())
     }
 
-    /// Returns the identifier of a set in an arc: the number of the set comes last.
-    const fn of(arc: ObjectIdentifier, set: Set) -> ObjectIdentifier {
-        match arc.push_arc(set.number() as u32) {
+    /// Returns the identifier with the last number `number` in an arc.
+    const fn in_arc(arc: &str, number: u8) -> ObjectIdentifier {
+        match ObjectIdentifier::new_unwrap(arc).push_arc(number as u32) {
             Ok(identifier) => identifier,
             Err(_) => unreachable!(),
         }
@@ -150,7 +154,7 @@ macro_rules! identifiers {
         $($encoding:ident => $known_answer:literal;)*
     })+) => {$(
         impl AssociatedOid for params::$name<MixedRadix> {
-            const OID: ObjectIdentifier = oid::ctru_prime(Set::$name);
+            const OID: ObjectIdentifier = oid::of(Set::$name);
         }
     )+};
 }

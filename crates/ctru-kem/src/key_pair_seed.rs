@@ -8,7 +8,7 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::error::InvalidSeed;
-use crate::hash::{self, KEY_PAIR_SEED_BYTES, SEED_BYTES};
+use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::keys::{DecapsulationKey, read_from_bytes};
 use crate::params::ParameterSet;
 use crate::wipe::Secret;
@@ -82,13 +82,13 @@ impl<P: ParameterSet> KeyPairSeed<P> {
 
     /// Generates the key that the seed determines.
     ///
-    /// The seed and `z` of [`DecapsulationKey::generate_deterministic`] are the 64 bytes
-    /// `SHAKE256("CTRU-Prime-761 key v1" || seed)`, with the [name](ParameterSet::NAME) of the set.
+    /// For CTRU-Prime, the seed and `z` of [`DecapsulationKey::generate_deterministic`] are the 64
+    /// bytes `SHAKE256("CTRU-Prime-761 key v1" || seed)`, with the [name](ParameterSet::NAME) of
+    /// the set. For NTRU Prime, its seed is this one.
     #[must_use]
     pub fn decapsulation_key(&self) -> DecapsulationKey<P> {
         let mut seeds = Secret::<[u8; KEY_PAIR_SEED_BYTES]>::zeroed();
-        let input = [P::NAME.as_bytes(), b" key v1", &self.bytes[..]];
-        hash::shake256([input], [&mut seeds[..]]);
+        P::expand_key_pair_seed(&self.bytes, &mut seeds);
         let [seed, z] = seeds.as_chunks::<SEED_BYTES>().0 else {
             unreachable!("64 bytes are two halves of 32 bytes")
         };

@@ -7,16 +7,18 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use ctru_math::Ring;
 use ctru_math::array::Array;
 use rand_core::{CryptoRng, TryCryptoRng};
 use subtle::{Choice, ConstantTimeEq};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+#[cfg(feature = "serde")]
+use zeroize::Zeroizing;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::encoding::PublicKeyEncoding;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
+use crate::scheme::Scheme;
+use crate::source::with_source;
 use crate::wipe::wipe;
 
 /// An encapsulation key: the encoding of the polynomial `h = g / f`. It is public.
@@ -78,61 +80,12 @@ fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
     array
 }
 
-pub(crate) fn random_seed<G: TryCryptoRng + ?Sized>(
-    rng: &mut G,
-) -> Result<Zeroizing<[u8; SEED_BYTES]>, G::Error> {
-    let mut seed = Zeroizing::new([0; SEED_BYTES]);
-    rng.try_fill_bytes(&mut *seed)?;
-    Ok(seed)
-}
-
 pub(crate) fn infallible<T>(result: Result<T, core::convert::Infallible>) -> T {
     match result {
         Ok(value) => value,
         Err(never) => match never {},
     }
 }
-
-/// Implements encapsulation with randomness for a key that has `encapsulate_deterministic`.
-macro_rules! encapsulate_with_randomness {
-    ($key:ident) => {
-        impl<P: ParameterSet> $key<P> {
-            /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from `rng`.
-            #[must_use]
-            pub fn encapsulate_with_rng<G: CryptoRng + ?Sized>(
-                &self,
-                rng: &mut G,
-            ) -> (Ciphertext<P>, SharedSecret) {
-                infallible(self.try_encapsulate_with_rng(rng))
-            }
-
-            /// Encapsulates a fresh shared secret. Takes a seed of 32 bytes from a generator that
-            /// can fail.
-            ///
-            /// # Errors
-            /// The error of the generator.
-            pub fn try_encapsulate_with_rng<G: TryCryptoRng + ?Sized>(
-                &self,
-                rng: &mut G,
-            ) -> Result<(Ciphertext<P>, SharedSecret), G::Error> {
-                Ok(self.encapsulate_deterministic(&*random_seed(rng)?))
-            }
-
-            /// Encapsulates a fresh shared secret with the operating system's randomness.
-            ///
-            /// # Errors
-            /// [`getrandom::Error`] if the system provides no randomness.
-            #[cfg(feature = "getrandom")]
-            pub fn try_encapsulate(
-                &self,
-            ) -> Result<(Ciphertext<P>, SharedSecret), getrandom::Error> {
-                self.try_encapsulate_with_rng(&mut getrandom::SysRng)
-            }
-        }
-    };
-}
-pub(crate) use encapsulate_with_randomness;
-encapsulate_with_randomness!(EncapsulationKey);
 
 impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
@@ -167,20 +120,6 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         let mut key = Self { bytes: Array::zeroed() };
         P::write_encapsulation_placeholder(key.bytes.as_mut());
         key
-    }
-
-    /// Encapsulates the shared secret that `seed` determines (paper, Algorithm 5).
-    ///
-    /// The seed must be uniform and secret, and it must be used once.
-    #[must_use]
-    pub fn encapsulate_deterministic(
-        &self,
-        seed: &[u8; SEED_BYTES],
-    ) -> (Ciphertext<P>, SharedSecret) {
-        let mut sent = Default::default();
-        let (ciphertext, secret): &mut (Ciphertext<P>, SharedSecret) = &mut sent;
-        P::encapsulate(self.bytes.as_ref(), seed, ciphertext.bytes.as_mut(), &mut secret.bytes);
-        sent
     }
 }
 
@@ -269,23 +208,29 @@ impl<P: ParameterSet> DecapsulationKey<P> {
 
     /// Returns the bytes of the encapsulation key that this key contains.
     fn encapsulation_key_bytes(&self) -> &[u8] {
-        &self.bytes.as_ref()[P::Ring::SECRET_POLY_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
+        &self.bytes.as_ref()[P::Scheme::SECRET_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
     }
 
-    /// Generates a key from 64 bytes of `rng`: first the seed, then `z`.
-    /// [`encapsulation_key`](Self::encapsulation_key) returns its encapsulation key.
+    /// Generates a key with random bytes of `rng`. [`encapsulation_key`](Self::encapsulation_key)
+    /// returns its encapsulation key.
+    ///
+    /// CTRU-Prime takes 32 bytes twice: the seed, and `z`. NTRU Prime takes the words of each
+    /// polynomial, and then the secret of implicit rejection, each in one request, as the submitted
+    /// program does.
     #[must_use]
     pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
         infallible(Self::try_generate_from_rng(rng))
     }
 
-    /// Generates a key from 64 bytes of a generator that can fail: first the seed, then `z`.
+    /// Generates a key with random bytes of a generator that can fail, as
+    /// [`generate_from_rng`](Self::generate_from_rng) does.
     ///
     /// # Errors
     /// The error of the generator.
     pub fn try_generate_from_rng<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Self, G::Error> {
-        let (seed, z) = (random_seed(rng)?, random_seed(rng)?);
-        Ok(Self::generate_deterministic(&seed, &z))
+        let mut key = Self { bytes: Array::zeroed() };
+        with_source(rng, |source| P::generate_from(source, key.bytes.as_mut()))?;
+        Ok(key)
     }
 
     /// Generates a key with the operating system's randomness.
@@ -297,8 +242,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         Self::try_generate_from_rng(&mut getrandom::SysRng)
     }
 
-    /// Generates the key that `seed` and `z` determine (paper, Algorithm 4). `z` is the secret of
-    /// implicit rejection.
+    /// Generates the key that `seed` and `z` determine (CTRU-Prime: paper, Algorithm 4). `z` is the
+    /// secret of implicit rejection. NTRU Prime takes that from `seed`, too, and does not use `z`.
     ///
     /// Both must be uniform and secret, and each must be used for one key only. They must not serve
     /// two parameter sets or two encodings: the set is not part of what is hashed, so the same seed
@@ -308,18 +253,6 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         let mut key = Self { bytes: Array::zeroed() };
         P::generate(seed, z, key.bytes.as_mut());
         key
-    }
-
-    /// Returns the shared secret of a ciphertext (paper, Algorithm 6).
-    ///
-    /// If encapsulation to this key did not make the ciphertext, the function returns a
-    /// pseudo-random secret that depends on the key and the ciphertext (implicit rejection).
-    /// Neither the result nor the time shows whether the ciphertext was rejected.
-    #[must_use]
-    pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        let mut secret = SharedSecret::default();
-        P::decapsulate(self.bytes.as_ref(), ciphertext.as_ref(), &mut secret.bytes);
-        secret
     }
 }
 
@@ -529,7 +462,8 @@ macro_rules! public_bytes_type {
         impl<P: ParameterSet> fmt::Debug for $name<P> {
             /// Writes the first eight bytes, which are enough to distinguish values.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($name), "<{}, {}>("), P::NAME, P::Encoding::NAME)?;
+                let encoding = P::PARAMETERS.encoding;
+                write!(f, concat!(stringify!($name), "<{}, {}>("), P::NAME, encoding)?;
                 for byte in &self.as_ref()[..8] {
                     write!(f, "{byte:02x}")?;
                 }

@@ -4,8 +4,9 @@ use sha3::Sha3_256;
 use sha3::digest::{FixedOutputReset, Update};
 use thiserror::Error;
 
-use crate::description::{Description, Sizes};
-use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
+use crate::description::Description;
+use crate::hash::SEED_BYTES;
+use crate::keys::DecapsulationKey;
 use crate::parameters::Parameters;
 use crate::params::ParameterSet;
 
@@ -47,35 +48,28 @@ impl Parameters {
 
 impl Description {
     fn known_answer_test(&self) -> Result<(), WrongAnswer> {
-        if self.answer() == self.known_answer {
+        if (self.operations.known_answer)() == self.known_answer {
             Ok(())
         } else {
             Err(WrongAnswer { set: self.name })
         }
     }
+}
 
-    /// Returns the first half of the SHA3-256 hash of the results, as a big-endian number.
-    fn answer(&self) -> u128 {
-        let Self { sizes, operations, .. } = self;
-        let (mut key, mut ciphertext) = ([0; Sizes::MOST], [0; Sizes::MOST]);
-        let key = &mut key[..sizes.decapsulation_key];
-        let ciphertext = &mut ciphertext[..sizes.ciphertext];
-        let [mut sent, mut received, mut rejected] = [[0; SHARED_SECRET_BYTES]; 3];
-        (operations.generate)(&[1; SEED_BYTES], &[2; SEED_BYTES], key);
-        let public = &key[self.encapsulation_key.clone()];
-        (operations.encapsulate)(public, &[3; SEED_BYTES], ciphertext, &mut sent);
-        (operations.decapsulate)(key, ciphertext, &mut received);
-
-        let mut hash = Sha3_256::default();
-        for result in [public, &*key, &*ciphertext] {
-            hash.update(result);
-        }
-        ciphertext[0] ^= 1;
-        (operations.decapsulate)(key, ciphertext, &mut rejected);
-        for secret in [sent, received, rejected] {
-            hash.update(&secret);
-        }
-        let hash: [u8; 32] = hash.finalize_fixed_reset().into();
-        u128::from_be_bytes(*hash.first_chunk().expect("16 of 32 bytes"))
+/// Returns the first half of the SHA3-256 hash of the results, as a big-endian number.
+pub(crate) fn answer<P: ParameterSet>() -> u128 {
+    let key = DecapsulationKey::<P>::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]);
+    let public = key.encapsulation_key();
+    let (mut ciphertext, sent) = public.encapsulate_deterministic(&[3; SEED_BYTES]);
+    let received = key.decapsulate(&ciphertext);
+    let mut hash = Sha3_256::default();
+    for result in [public.as_bytes(), key.as_bytes(), ciphertext.as_bytes()] {
+        hash.update(result);
     }
+    ciphertext.as_mut_bytes()[0] ^= 1;
+    for secret in [sent, received, key.decapsulate(&ciphertext)] {
+        hash.update(secret.as_bytes());
+    }
+    let hash: [u8; 32] = hash.finalize_fixed_reset().into();
+    u128::from_be_bytes(*hash.first_chunk().expect("16 of 32 bytes"))
 }

@@ -21,6 +21,7 @@ mod parameters;
 mod batch;
 #[cfg(feature = "std")]
 mod bytes;
+mod ctruprime;
 mod decoded;
 mod description;
 mod encoding;
@@ -30,7 +31,6 @@ mod error;
 #[cfg(feature = "std")]
 mod expand;
 mod hash;
-mod kem;
 #[cfg(feature = "pkcs8")]
 pub mod key_file;
 mod key_pair_seed;
@@ -41,14 +41,17 @@ pub mod ntruprime;
 mod params;
 #[cfg(feature = "pem")]
 pub mod pem;
-mod pke;
 #[cfg(feature = "std")]
 mod rows;
+mod scheme;
 mod source;
 #[cfg(feature = "std")]
 mod threads;
 mod wipe;
 
+#[doc(hidden)]
+#[cfg(all(feature = "std", debug_assertions))]
+pub use ctruprime::decoded_keys;
 pub use decoded::{DecodedDecapsulationKey, DecodedEncapsulationKey};
 pub use description::Sizes;
 pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
@@ -56,15 +59,16 @@ pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 pub use error::InvalidRow;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
 pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
-#[doc(hidden)]
-#[cfg(all(feature = "std", debug_assertions))]
-pub use kem::decoded_keys;
 pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use known_answer::{WrongAnswer, known_answer_test};
-pub use parameters::{Encoding, Parameters, Set, UnknownEncoding, UnknownSet};
+pub use parameters::{
+    Encoding, NoSuchParameters, Parameters, Scheme, Set, UnknownEncoding, UnknownSet,
+};
 pub use params::sets::{self, *};
-pub use params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
+pub use params::{
+    CiphertextBytes, CtruPrimeSet, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet,
+};
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
 #[doc(hidden)]

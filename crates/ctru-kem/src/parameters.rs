@@ -5,24 +5,24 @@ use core::str::FromStr;
 
 use thiserror::Error;
 
-/// Passes the list of parameter sets to another macro: the type and the ring of each set, its
-/// number, its short and its full name, and, for each encoding, the result of the known-answer
-/// test, as an implementation in Python has computed it.
-macro_rules! sets {
+/// Passes the list of parameter sets of CTRU-Prime to another macro: the type and the ring of each
+/// set, its number, its short and its full name, and, for each encoding, the result of the
+/// known-answer test, as an implementation in Python has computed it.
+macro_rules! ctru_prime_sets {
     ($then:ident! $($argument:tt)*) => {
         $then! {
             $($argument)*
-            /// n = 653, q = 4621, q2 = 2048, eta = 3.
+            /// CTRU-Prime with n = 653, q = 4621, q2 = 2048, eta = 3.
             CtruPrime653(R653) = 1: "653", "CTRU-Prime-653" {
                 MixedRadix => 0x7681a6cc5f12db67695b8f3e1725f8fe;
                 Packed13 => 0x5f91b6cb11d9a0513abc4e6678bd3d0a;
             }
-            /// n = 761, q = 4591, q2 = 1024, eta = 2.
+            /// CTRU-Prime with n = 761, q = 4591, q2 = 1024, eta = 2.
             CtruPrime761(R761) = 2: "761", "CTRU-Prime-761" {
                 MixedRadix => 0xc3cc5d0856e9368a3e4aa0172c99a15a;
                 Packed13 => 0x96af8df167bfb5cc3ae811212c0d3bea;
             }
-            /// n = 1277, q = 7879, q2 = 1024, eta = 2.
+            /// CTRU-Prime with n = 1277, q = 7879, q2 = 1024, eta = 2.
             ///
             /// The published failure rate of this set does not hold; see `docs/security.md` in the
             /// repository.
@@ -33,13 +33,55 @@ macro_rules! sets {
         }
     };
 }
+
+/// Passes the list of parameter sets of Streamlined NTRU Prime to another macro, after its
+/// arguments and entries of another list. Their public keys have one encoding.
+macro_rules! ntru_prime_sets {
+    ($then:ident! $($argument:tt)*) => { ntru_prime_sets! { [$then! $($argument)*] } };
+    ([$then:ident! $($argument:tt)*] $($entry:tt)*) => {
+        $then! {
+            $($argument)*
+            $($entry)*
+            /// Streamlined NTRU Prime with n = 653, q = 4621, weight 288.
+            Sntrup653(R653) = 11: "sntrup653", "sntrup653" {
+                MixedRadix => 0xf303ca8416d3b06029f622604bcc3699;
+            }
+            /// Streamlined NTRU Prime with n = 761, q = 4591, weight 286.
+            Sntrup761(R761) = 12: "sntrup761", "sntrup761" {
+                MixedRadix => 0x114f7a1cc38db02f8d025e403213975f;
+            }
+            /// Streamlined NTRU Prime with n = 857, q = 5167, weight 322.
+            Sntrup857(R857) = 13: "sntrup857", "sntrup857" {
+                MixedRadix => 0xec4701d0d540d3ef32ace5e14856063f;
+            }
+            /// Streamlined NTRU Prime with n = 953, q = 6343, weight 396.
+            Sntrup953(R953) = 14: "sntrup953", "sntrup953" {
+                MixedRadix => 0x88d5cf09c9256d6910e1a3a06ff2c8dc;
+            }
+            /// Streamlined NTRU Prime with n = 1013, q = 7177, weight 448.
+            Sntrup1013(R1013) = 15: "sntrup1013", "sntrup1013" {
+                MixedRadix => 0x8aac9a0dc89a417dc4106c881f1598d6;
+            }
+            /// Streamlined NTRU Prime with n = 1277, q = 7879, weight 492.
+            Sntrup1277(R1277) = 16: "sntrup1277", "sntrup1277" {
+                MixedRadix => 0x42afa62efd087066e2f598f50cc03af5;
+            }
+        }
+    };
+}
+
+/// Passes the list of all parameter sets to another macro.
+macro_rules! sets {
+    ($($then:tt)*) => { ctru_prime_sets! { ntru_prime_sets! [$($then)*] } };
+}
+
 /// Defines [`Set`], and what [`Parameters`] knows of each set.
 macro_rules! values {
     ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $known_answer:literal;)*
     })+) => {
-        /// A parameter set as a value. Its name on command lines and in records is the degree of
-        /// its ring, such as `761`.
+        /// A parameter set as a value. Its [name](Self::id) on command lines and in records is
+        /// such as `761` or `sntrup761`.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Set {
@@ -59,7 +101,7 @@ macro_rules! values {
                 }
             }
 
-            /// Returns the name on command lines and in records, such as `761`.
+            /// Returns the name on command lines and in records, such as `761` or `sntrup761`.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self {
@@ -67,7 +109,7 @@ macro_rules! values {
                 }
             }
 
-            /// Returns the full name, such as `CTRU-Prime-761`.
+            /// Returns the full name, such as `CTRU-Prime-761` or `sntrup761`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -77,13 +119,45 @@ macro_rules! values {
         }
 
         impl Parameters {
-            /// Each set with each encoding.
+            /// Each set with each of its encodings.
             pub const ALL: &[Self] =
                 &[$($(Self { set: Set::$name, encoding: Encoding::$encoding }),*),+];
         }
     };
 }
 sets!(values!);
+
+/// A key encapsulation mechanism on the rings `Z_q[x]/(x^n - x - 1)`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// CTRU-Prime.
+    CtruPrime,
+    /// Streamlined NTRU Prime, as in the third round of NIST's standardisation.
+    NtruPrime,
+}
+
+/// Defines [`Set::scheme`].
+macro_rules! schemes {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($encoding:ident => $known_answer:literal;)*
+    })+) => {
+        impl Set {
+            /// The parameter sets of CTRU-Prime.
+            pub const CTRU_PRIME: &[Self] = &[$(Self::$name),+];
+
+            /// Returns the scheme of the set.
+            #[must_use]
+            pub const fn scheme(self) -> Scheme {
+                match self {
+                    $(Self::$name)|+ => Scheme::CtruPrime,
+                    _ => Scheme::NtruPrime,
+                }
+            }
+        }
+    };
+}
+ctru_prime_sets!(schemes!);
 
 /// Defines [`with_parameters`]. `$d` is a dollar sign.
 macro_rules! dispatch {
@@ -102,7 +176,7 @@ macro_rules! dispatch {
         ///     Ok(DecapsulationKey::<P>::try_generate()?.as_ref().to_vec())
         /// }
         ///
-        /// let parameters = Parameters { set: "761".parse()?, encoding: Encoding::Packed13 };
+        /// let parameters = Parameters::new("761".parse()?, Encoding::Packed13)?;
         /// let key = with_parameters!(parameters, P => generate::<P>())?;
         /// assert_eq!(key.len(), parameters.sizes().decapsulation_key);
         /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -110,17 +184,15 @@ macro_rules! dispatch {
         #[macro_export]
         macro_rules! with_parameters {
             ($d parameters:expr, $d P:ident => $d body:expr) => {{
-                let $d crate::Parameters { set, encoding } = $d parameters;
-                match (set, encoding) {
+                let parameters: $d crate::Parameters = $d parameters;
+                match (parameters.set(), parameters.encoding()) {
                     $($(
                         ($d crate::Set::$name, $d crate::Encoding::$encoding) => {
                             type $d P = $d crate::$name<$d crate::$encoding>;
                             $d body
                         }
                     )*)+
-                    // Other crates see that there may be more sets one day.
-                    #[allow(unreachable_patterns)]
-                    _ => unreachable!("all sets are in the list"),
+                    _ => unreachable!("all parameters are in the list"),
                 }
             }};
         }
@@ -128,17 +200,16 @@ macro_rules! dispatch {
 }
 sets!(dispatch! $);
 
-/// Defines [`with_set`]. `$d` is a dollar sign.
+/// Defines [`with_set`] and [`with_ctru_prime_set`]. `$d` is a dollar sign.
 macro_rules! dispatch_sets {
-    ($d:tt
+    ($d:tt $(#[$of_macro:meta])* $macro:ident
     $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $known_answer:literal;)*
     })+) => {
-        /// Evaluates an expression in which a name is the type of a [`Set`] with keys in
-        /// mixed-radix encoding, like [`with_parameters`].
+        $(#[$of_macro])*
         #[macro_export]
-        macro_rules! with_set {
-            ($d set:expr, $d P:ident => $d body:expr) => {
+        macro_rules! $macro {
+            ($d set:expr, $d P:ident => $d body:expr $d(, _ => $d other:expr)?) => {
                 match $d set {
                     $(
                         $d crate::Set::$name => {
@@ -146,6 +217,7 @@ macro_rules! dispatch_sets {
                             $d body
                         }
                     )+
+                    $d(_ => $d other,)?
                     // Other crates see that there may be more sets one day.
                     #[allow(unreachable_patterns)]
                     _ => unreachable!("all sets are in the list"),
@@ -154,12 +226,24 @@ macro_rules! dispatch_sets {
         }
     };
 }
-sets!(dispatch_sets! $);
+sets! {
+    dispatch_sets! $
+    /// Evaluates an expression in which a name is the type of a [`Set`] with keys in mixed-radix
+    /// encoding, like [`with_parameters`].
+    with_set
+}
+ctru_prime_sets! {
+    dispatch_sets! $
+    /// Evaluates an expression in which a name is the type of a [`Set`] of CTRU-Prime, like
+    /// [`with_set`], or another one if the set is not of CTRU-Prime.
+    with_ctru_prime_set
+}
 
-/// Defines [`for_each_set`]. `$d` is a dollar sign.
+/// Defines [`for_each_set`] and [`for_each_ctru_prime_set`]. `$d` is a dollar sign.
 macro_rules! export {
     (
         $d:tt
+        $macro:ident
         $(#[$first_doc:meta])*
         $first:ident($first_ring:ident) = $a:literal: $b:literal, $c:literal {
             $($of_first:ident => $e:literal;)*
@@ -169,14 +253,14 @@ macro_rules! export {
             $($encoding:ident => $known_answer:literal;)*
         })*
     ) => {
-        /// Calls the macro `$callback` for each set:
+        /// Calls the macro `$callback` for each set in the list:
         /// `$callback! { smallest TYPE NAME ENCODING... }` for the first one, and
         /// `$callback! { larger TYPE NAME ENCODING... }` for the others.
         ///
         /// This macro is for the crates of this workspace. It may change at any time.
         #[doc(hidden)]
         #[macro_export]
-        macro_rules! for_each_set {
+        macro_rules! $macro {
             ($d callback:ident) => {
                 $d callback! { smallest $first $c $($of_first)* }
                 $($d callback! { larger $name $text $($encoding)* })*
@@ -184,7 +268,8 @@ macro_rules! export {
         }
     };
 }
-sets!(export! $);
+sets!(export! $ for_each_set);
+ctru_prime_sets!(export! $ for_each_ctru_prime_set);
 
 /// An encoding of encapsulation keys as a value. The numbers are part of the input from which seeds
 /// are derived.
@@ -216,17 +301,47 @@ impl Encoding {
 /// [`ParameterSet`](crate::ParameterSet).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
-    /// The parameter set.
-    pub set: Set,
-    /// The encoding of encapsulation keys.
-    pub encoding: Encoding,
+    pub(crate) set: Set,
+    pub(crate) encoding: Encoding,
 }
 
 impl Parameters {
+    /// Returns the parameters of a set and an encoding.
+    ///
+    /// # Errors
+    /// [`NoSuchParameters`] if the keys of the set do not have this encoding.
+    pub fn new(set: Set, encoding: Encoding) -> Result<Self, NoSuchParameters> {
+        let parameters = Self { set, encoding };
+        if Self::ALL.contains(&parameters) {
+            Ok(parameters)
+        } else {
+            Err(NoSuchParameters { set, encoding })
+        }
+    }
+
+    /// Returns the parameter set.
+    #[must_use]
+    pub const fn set(self) -> Set {
+        self.set
+    }
+
+    /// Returns the encoding of encapsulation keys.
+    #[must_use]
+    pub const fn encoding(self) -> Encoding {
+        self.encoding
+    }
+
     /// Returns the position in [`ALL`](Self::ALL), for tables with an element for each.
     #[must_use]
     pub fn index(self) -> usize {
         Self::ALL.iter().position(|&other| other == self).expect("all are in the list")
+    }
+}
+
+impl From<Set> for Parameters {
+    /// Returns the parameters of a set with the default encoding, which each set has.
+    fn from(set: Set) -> Self {
+        Self { set, encoding: Encoding::default() }
     }
 }
 
@@ -246,6 +361,25 @@ impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.set, self.encoding)
     }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CtruPrime => "CTRU-Prime",
+            Self::NtruPrime => "Streamlined NTRU Prime",
+        })
+    }
+}
+
+/// The keys of a parameter set do not have an encoding.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+#[error("the keys of {set} have no {encoding} encoding")]
+pub struct NoSuchParameters {
+    /// The parameter set.
+    pub set: Set,
+    /// The encoding.
+    pub encoding: Encoding,
 }
 
 /// There is no parameter set with a name.
@@ -300,7 +434,12 @@ mod tests {
         for &encoding in Encoding::ALL {
             assert_eq!(encoding.to_string().parse(), Ok(encoding));
         }
-        assert_eq!(Parameters::ALL.len(), Set::ALL.len() * Encoding::ALL.len());
+        for &set in Set::ALL {
+            assert!(Parameters::ALL.contains(&set.into()));
+            let is_ctru_prime = set.scheme() == Scheme::CtruPrime;
+            assert_eq!(Parameters::new(set, Encoding::Packed13).is_ok(), is_ctru_prime);
+            assert_eq!(Set::CTRU_PRIME.contains(&set), is_ctru_prime);
+        }
         let names = Set::ALL.iter().map(|set| set.id()).collect::<std::vec::Vec<_>>().join(" ");
         let error = "762".parse::<Set>().unwrap_err().to_string();
         assert_eq!(error, std::format!("there is no such parameter set; the sets are {names}"));

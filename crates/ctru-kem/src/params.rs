@@ -1,9 +1,10 @@
 //! The parameter sets, as zero-sized types, and their operations on bytes.
 //!
 //! The operations of each set are methods of a hidden trait, so that their machine code is
-//! generated in this crate and not in each program that uses it. [`Operations`] holds some of
-//! them as a value, for a set that is chosen at run time.
+//! generated in this crate and not in each program that uses it. They are those of the set's
+//! [`Scheme`]. [`Operations`] holds some of them as a value, for a set that is chosen at run time.
 
+use core::array;
 use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
@@ -13,24 +14,27 @@ use ctru_math::{Arithmetic, Ring};
 
 #[cfg(feature = "std")]
 use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds, cpu};
+use crate::ctruprime::CtruPrime;
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
-#[cfg(feature = "std")]
-use crate::hash::KEY_PAIR_SEED_BYTES;
-use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
-use crate::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey};
+use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
+use crate::known_answer;
+use crate::ntruprime::{self, NtruPrime};
 use crate::parameters::{Encoding, Parameters, Set};
+use crate::scheme::{Scheme, SecretBytes, Seed, one};
+use crate::source::{NoRandomness, Source};
 #[cfg(feature = "std")]
 use crate::threads::ThreadPool;
 
-/// A parameter set of CTRU-Prime with an encoding of encapsulation keys.
+/// A parameter set with an encoding of encapsulation keys.
 ///
-/// The trait is sealed. This crate implements it for the types in [`sets`] with each of two
-/// encodings. The page of this crate lists their sizes.
+/// The trait is sealed. This crate implements it for the types in [`sets`]: those of CTRU-Prime
+/// with each of two encodings, those of Streamlined NTRU Prime with their only one. The page of
+/// this crate lists their sizes.
 pub trait ParameterSet: Compiled {
     /// The set and its encoding, as a value.
     const PARAMETERS: Parameters;
-    /// The name of the set without its encoding, such as `CTRU-Prime-761`.
+    /// The name of the set without its encoding, such as `CTRU-Prime-761` or `sntrup761`.
     const NAME: &'static str = Self::PARAMETERS.set.name();
     /// The number of bytes of an encapsulation key.
     const ENCAPSULATION_KEY_BYTES: usize = <EncapsulationKeyBytes<Self> as Array<u8>>::LEN;
@@ -40,49 +44,31 @@ pub trait ParameterSet: Compiled {
     const CIPHERTEXT_BYTES: usize = <CiphertextBytes<Self> as Array<u8>>::LEN;
 }
 
-/// The array of the bytes of an encapsulation key of `P`.
-pub type EncapsulationKeyBytes<P> = <P as Types>::EncapsulationKeyBytes;
-/// The array of the bytes of a decapsulation key of `P`.
-pub type DecapsulationKeyBytes<P> = <P as Types>::DecapsulationKeyBytes;
-/// The array of the bytes of a ciphertext of `P`.
-pub type CiphertextBytes<P> = <<P as Types>::Ring as Ring>::CiphertextBytes;
-
-/// The 32 bytes of a seed or of `z`, the secret of implicit rejection.
-type Seed = [u8; SEED_BYTES];
-/// The bytes of a shared secret.
-type SecretBytes = [u8; SHARED_SECRET_BYTES];
-
-/// The types of a parameter set. Users cannot name this trait, which seals [`ParameterSet`].
-pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
+/// A parameter set of CTRU-Prime, for code that works on its ring.
+pub trait CtruPrimeSet: ParameterSet {
     /// The ring, with the distribution of small polynomials.
     type Ring: Arithmetic;
     /// The encoding of encapsulation keys.
     type Encoding: PublicKeyEncoding;
-    /// The bytes of an encapsulation key.
-    type EncapsulationKeyBytes: Array<u8>;
+}
+
+/// The array of the bytes of an encapsulation key of `P`.
+pub type EncapsulationKeyBytes<P> = <<P as Types>::Scheme as Scheme>::EncapsulationKeyBytes;
+/// The array of the bytes of a decapsulation key of `P`.
+pub type DecapsulationKeyBytes<P> = <P as Types>::DecapsulationKeyBytes;
+/// The array of the bytes of a ciphertext of `P`.
+pub type CiphertextBytes<P> = <P as Types>::CiphertextBytes;
+
+/// The types of a parameter set. Users cannot name this trait, which seals [`ParameterSet`].
+pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
+    /// The scheme on the set's ring.
+    type Scheme: Scheme;
     /// The bytes of a decapsulation key.
     type DecapsulationKeyBytes: Array<u8>;
+    /// The bytes of a ciphertext.
+    type CiphertextBytes: Array<u8>;
     /// The result of the known-answer test, as an implementation in Python has computed it.
     const KNOWN_ANSWER: u128;
-}
-
-/// Returns the single array that bytes are.
-///
-/// # Panics
-/// If the number of bytes differs.
-fn one<A: Array<u8>>(bytes: &[u8]) -> &A {
-    let ([array], []) = A::of_slice(bytes) else { panic!("{} of {} bytes", bytes.len(), A::LEN) };
-    array
-}
-
-/// Returns the single array that bytes are, for writing.
-///
-/// # Panics
-/// If the number of bytes differs.
-fn one_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut A {
-    let len = bytes.len();
-    let ([array], []) = A::of_slice_mut(bytes) else { panic!("{len} of {} bytes", A::LEN) };
-    array
 }
 
 /// Returns the arrays that bytes are, one after the other.
@@ -98,83 +84,88 @@ fn rows_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut [A] {
 }
 
 /// A decoded encapsulation key of a set.
-type DecodedPublic<P> = DecodedEncapsulationKey<<P as Types>::Ring>;
+pub(crate) type DecodedPublic<P> = <<P as Types>::Scheme as Scheme>::Public;
 /// A decoded decapsulation key of a set.
-type DecodedPrivate<P> = DecodedDecapsulationKey<<P as Types>::Ring>;
+pub(crate) type DecodedPrivate<P> = <<P as Types>::Scheme as Scheme>::Private;
 
 /// Passes the operations to another macro, after its arguments. Keys, ciphertexts and placeholders
 /// have the bytes of their type; a batch has one row for each operation.
 macro_rules! operations {
     ($then:ident! $($argument:tt)*) => { $then! { $($argument)*
-        /// Generates the decapsulation key that a seed and `z` determine.
+        /// [`Scheme::expand_key_pair_seed`], with the name of the set.
+        fn expand_key_pair_seed(seed: &Seed, pair: &mut [u8; KEY_PAIR_SEED_BYTES]) {
+            Self::Scheme::expand_key_pair_seed(Self::NAME, seed, pair)
+        }
+        /// [`Scheme::generate`].
         fn generate(seed: &Seed, z: &Seed, key: &mut [u8]) {
-            kem::generate::<Self::Ring, Self::Encoding>(seed, z, key)
+            Self::Scheme::generate(seed, z, key)
         }
-        /// Encapsulates to a well-formed key.
-        fn encapsulate(
-            key: &[u8],
-            seed: &Seed,
-            ciphertext: &mut [u8],
-            secret: &mut SecretBytes,
-        ) {
-            DecodedPublic::<Self>::new::<Self::Encoding>(one(key))
-                .encapsulate(seed, one_mut(ciphertext), secret)
+        /// [`Scheme::generate_from`].
+        fn generate_from(source: Source<'_>, key: &mut [u8]) -> Result<(), NoRandomness> {
+            Self::Scheme::generate_from(source, key)
         }
-        /// Decapsulates with a well-formed key.
-        fn decapsulate(key: &[u8], ciphertext: &[u8], secret: &mut SecretBytes) {
-            DecodedPrivate::<Self>::new::<Self::Encoding>(key).decapsulate(one(ciphertext), secret)
-        }
-        /// Decodes a well-formed encapsulation key.
+        /// [`Scheme::public`].
         fn decode_encapsulation_key(key: &[u8]) -> DecodedPublic<Self> {
-            DecodedPublic::<Self>::new::<Self::Encoding>(one(key))
+            Self::Scheme::public(one(key))
         }
-        /// Decodes a well-formed decapsulation key.
+        /// [`Scheme::private`].
         fn decode_decapsulation_key(key: &[u8]) -> DecodedPrivate<Self> {
-            DecodedPrivate::<Self>::new::<Self::Encoding>(key)
+            Self::Scheme::private(key)
         }
-        /// Encapsulates to a decoded key.
-        fn encapsulate_decoded(
+        /// [`Scheme::encapsulate`], once.
+        fn encapsulate(
             key: &DecodedPublic<Self>,
             seed: &Seed,
             ciphertext: &mut [u8],
             secret: &mut SecretBytes,
         ) {
-            key.encapsulate(seed, one_mut(ciphertext), secret)
+            Self::Scheme::encapsulate([key], [seed], [ciphertext], array::from_mut(secret))
         }
-        /// Decapsulates with a decoded key.
-        fn decapsulate_decoded(
+        /// [`Scheme::encapsulate_from`].
+        fn encapsulate_from(
+            key: &DecodedPublic<Self>,
+            source: Source<'_>,
+            ciphertext: &mut [u8],
+            secret: &mut SecretBytes,
+        ) -> Result<(), NoRandomness> {
+            Self::Scheme::encapsulate_from(key, source, ciphertext, secret)
+        }
+        /// [`Scheme::decapsulate`], once.
+        fn decapsulate(
             key: &DecodedPrivate<Self>,
             ciphertext: &[u8],
             secret: &mut SecretBytes,
         ) {
-            key.decapsulate(one(ciphertext), secret)
+            Self::Scheme::decapsulate([key], [ciphertext], array::from_mut(secret))
         }
-        /// Checks that bytes are a well-formed encapsulation key.
+        /// Checks that bytes are an encapsulation key.
         fn check_encapsulation_key(key: &[u8]) -> Result<(), InvalidEncapsulationKey> {
-            DecodedPublic::<Self>::read::<Self::Encoding>(one(key)).map(drop)
+            Self::Scheme::read_public(one(key)).map(drop)
         }
-        /// Checks that the polynomials of a decapsulation key are well formed.
+        /// Checks that bytes are a decapsulation key.
         fn check_decapsulation_key(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
-            DecodedPrivate::<Self>::read::<Self::Encoding>(key).map(drop)
+            Self::Scheme::read_private(key).map(drop)
         }
-        /// Checks that the secret polynomial and `h` of a well-formed key belong together.
+        /// [`Scheme::check`].
         fn check_consistency(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
-            DecodedPrivate::<Self>::new::<Self::Encoding>(key).check()
+            Self::Scheme::check(&Self::Scheme::private(key))
         }
-        /// Checks that the parts of a well-formed key belong together, encapsulates with the
-        /// randomness of a seed, decapsulates, and compares the shared secrets.
+        /// [`Scheme::pairwise_test`].
         fn pairwise_test(key: &[u8], seed: &Seed) -> Result<(), InvalidDecapsulationKey> {
-            DecodedPrivate::<Self>::new::<Self::Encoding>(key).pairwise_test(seed)
+            let key = Self::Scheme::private(key);
+            Self::Scheme::pairwise_test::<Self::CiphertextBytes>(&key, seed)
         }
-        /// Writes the encapsulation key of `h = 0`.
+        /// [`Scheme::write_encapsulation_placeholder`].
         fn write_encapsulation_placeholder(key: &mut [u8]) {
-            key.copy_from_slice(
-                kem::encapsulation_placeholder::<Self::Ring, Self::Encoding>().as_ref(),
-            )
+            Self::Scheme::write_encapsulation_placeholder(key)
         }
-        /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
+        /// [`Scheme::write_decapsulation_placeholder`].
         fn write_decapsulation_placeholder(key: &mut [u8]) {
-            kem::write_decapsulation_placeholder::<Self::Ring, Self::Encoding>(key)
+            Self::Scheme::write_decapsulation_placeholder(key)
+        }
+        /// Returns the result of the known-answer test.
+        fn known_answer() -> u128 {
+            known_answer::answer::<Self>()
         }
         /// Generates key pairs. There are as many encapsulation keys as decapsulation keys, or
         /// none.
@@ -185,12 +176,8 @@ macro_rules! operations {
             encapsulation_keys: &mut [u8],
             decapsulation_keys: &mut [u8],
         ) {
-            cpu::generate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
-                pool,
-                seeds,
-                rows_mut(encapsulation_keys),
-                rows_mut(decapsulation_keys),
-            )
+            let (public, private) = (rows_mut(encapsulation_keys), rows_mut(decapsulation_keys));
+            cpu::generate::<Self>(pool, seeds, public, private)
         }
         /// Encapsulates a batch.
         ///
@@ -205,13 +192,8 @@ macro_rules! operations {
             ciphertexts: &mut [u8],
             secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            cpu::encapsulate::<Self::Ring, Self::Encoding>(
-                pool,
-                keys,
-                seeds,
-                rows_mut(ciphertexts),
-                rows_mut(secrets),
-            )
+            let (ciphertexts, secrets) = (rows_mut(ciphertexts), rows_mut(secrets));
+            cpu::encapsulate::<Self>(pool, keys, seeds, ciphertexts, secrets)
         }
         /// Decapsulates a batch.
         ///
@@ -225,12 +207,7 @@ macro_rules! operations {
             ciphertexts: &[u8],
             secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            cpu::decapsulate::<Self::Ring, Self::Encoding, Self::DecapsulationKeyBytes>(
-                pool,
-                keys,
-                rows(ciphertexts),
-                rows_mut(secrets),
-            )
+            cpu::decapsulate::<Self>(pool, keys, rows(ciphertexts), rows_mut(secrets))
         }
         /// Decodes encapsulation keys.
         ///
@@ -241,13 +218,7 @@ macro_rules! operations {
             pool: &ThreadPool,
             keys: &[u8],
         ) -> Result<LoadedKeys, EngineError> {
-            cpu::load(
-                pool,
-                Self::PARAMETERS,
-                rows(keys),
-                DecodedPublic::<Self>::zeroed,
-                DecodedPublic::<Self>::read::<Self::Encoding>,
-            )
+            cpu::load::<cpu::PublicKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
         }
         /// Decodes decapsulation keys.
         ///
@@ -258,15 +229,7 @@ macro_rules! operations {
             pool: &ThreadPool,
             keys: &[u8],
         ) -> Result<LoadedKeys, EngineError> {
-            cpu::load(
-                pool,
-                Self::PARAMETERS,
-                rows(keys),
-                DecodedPrivate::<Self>::zeroed,
-                |key: &Self::DecapsulationKeyBytes| {
-                    DecodedPrivate::<Self>::read::<Self::Encoding>(key.as_ref())
-                },
-            )
+            cpu::load::<cpu::PrivateKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
         }
     } };
 }
@@ -275,7 +238,7 @@ macro_rules! operations {
 macro_rules! declare {
     ($(
         $(#[doc = $doc:literal])* $(#[cfg($($cfg:tt)*)])?
-        fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $body:expr }
+        fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $($body:tt)* }
     )+) => {
         /// The operations of a parameter set on bytes.
         pub trait Compiled: Types {
@@ -305,9 +268,7 @@ type DecapsulateBatch = fn(&ThreadPool, KeyRows<'_>, &[u8], &mut [u8]) -> Result
 
 /// Operations of a parameter set that is chosen at run time. They are methods of [`Compiled`].
 pub(crate) struct Operations {
-    pub(crate) generate: fn(&Seed, &Seed, &mut [u8]),
-    pub(crate) encapsulate: fn(&[u8], &Seed, &mut [u8], &mut SecretBytes),
-    pub(crate) decapsulate: fn(&[u8], &[u8], &mut SecretBytes),
+    pub(crate) known_answer: fn() -> u128,
     #[cfg(feature = "std")]
     pub(crate) generate_batch:
         fn(&ThreadPool, Seeds<'_, KEY_PAIR_SEED_BYTES>, &mut [u8], &mut [u8]),
@@ -324,9 +285,7 @@ pub(crate) struct Operations {
 impl Operations {
     pub(crate) const fn of<P: Compiled>() -> Self {
         Self {
-            generate: P::generate,
-            encapsulate: P::encapsulate,
-            decapsulate: P::decapsulate,
+            known_answer: P::known_answer,
             #[cfg(feature = "std")]
             generate_batch: P::generate_batch,
             #[cfg(feature = "std")]
@@ -345,13 +304,13 @@ impl Operations {
 macro_rules! implement {
     ($set:ident<$encoding:ident>: $(
         $(#[doc = $doc:literal])* $(#[cfg($($cfg:tt)*)])?
-        fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $body:expr }
+        fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $($body:tt)* }
     )+) => {
         impl Compiled for $set<$encoding> {
             $(
                 $(#[cfg($($cfg)*)])?
                 fn $name($($arg: $arg_type),*) $(-> $output)? {
-                    $body
+                    $($body)*
                 }
             )+
         }
@@ -375,16 +334,6 @@ macro_rules! types {
         pub struct $name<E = MixedRadix>(PhantomData<E>);
 
         $(
-            impl Types for $name<$encoding> {
-                type Ring = ctru_math::$ring;
-                type Encoding = $encoding;
-                type EncapsulationKeyBytes = <$encoding as Encode>::Bytes<ctru_math::$ring>;
-                type DecapsulationKeyBytes = [u8; <ctru_math::$ring>::SECRET_POLY_BYTES
-                    + <Self::EncapsulationKeyBytes as Array<u8>>::LEN
-                    + SEED_BYTES];
-                const KNOWN_ANSWER: u128 = $known_answer;
-            }
-
             impl ParameterSet for $name<$encoding> {
                 const PARAMETERS: Parameters =
                     Parameters { set: Set::$name, encoding: Encoding::$encoding };
@@ -396,3 +345,41 @@ macro_rules! types {
     };
 }
 sets!(types!);
+
+/// Implements [`Types`] for the sets of CTRU-Prime.
+macro_rules! ctru_prime_types {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($encoding:ident => $known_answer:literal;)*
+    })+) => { $($(
+        impl Types for $name<$encoding> {
+            type Scheme = CtruPrime<ctru_math::$ring, $encoding>;
+            type DecapsulationKeyBytes = [u8; <ctru_math::$ring>::SECRET_POLY_BYTES
+                + <<$encoding as Encode>::Bytes<ctru_math::$ring> as Array<u8>>::LEN
+                + SEED_BYTES];
+            type CiphertextBytes = <ctru_math::$ring as Ring>::CiphertextBytes;
+            const KNOWN_ANSWER: u128 = $known_answer;
+        }
+
+        impl CtruPrimeSet for $name<$encoding> {
+            type Ring = ctru_math::$ring;
+            type Encoding = $encoding;
+        }
+    )*)+ };
+}
+ctru_prime_sets!(ctru_prime_types!);
+
+/// Implements [`Types`] for the sets of Streamlined NTRU Prime.
+macro_rules! ntru_prime_types {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($encoding:ident => $known_answer:literal;)*
+    })+) => { $($(
+        impl Types for $name<$encoding> {
+            type Scheme = NtruPrime<ctru_math::$ring>;
+            type DecapsulationKeyBytes =
+                [u8; ntruprime::private_key_bytes::<ctru_math::$ring>()];
+            type CiphertextBytes = [u8; ntruprime::ciphertext_bytes::<ctru_math::$ring>()];
+            const KNOWN_ANSWER: u128 = $known_answer;
+        }
+    )*)+ };
+}
+ntru_prime_sets!(ntru_prime_types!);

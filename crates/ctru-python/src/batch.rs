@@ -43,10 +43,10 @@ impl<'a, 'py> Input<'a, 'py> {
         }
         Err(value_error(format!(
             "{name} is a key of '{}' with '{}', the engine computes with '{}' and '{}'",
-            parameters.set.id(),
-            parameters.encoding,
-            of_engine.set.id(),
-            of_engine.encoding
+            parameters.set().id(),
+            parameters.encoding(),
+            of_engine.set().id(),
+            of_engine.encoding()
         )))
     }
 

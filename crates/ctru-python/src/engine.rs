@@ -343,13 +343,13 @@ impl Engine {
     /// The name of the parameter set, such as "761".
     #[getter]
     fn set(&self) -> &'static str {
-        self.set.set.id()
+        self.set.set().id()
     }
 
     /// The encoding of public keys: "mixed-radix" or "packed13".
     #[getter]
     fn encoding(&self) -> &'static str {
-        self.set.encoding.name()
+        self.set.encoding().name()
     }
 
     /// The device: "cpu", or "cuda:" and the number of the GPU.
@@ -365,7 +365,7 @@ impl Engine {
     }
 
     fn __repr__(&self) -> String {
-        let (set, encoding) = (self.set.set.id(), self.set.encoding.name());
+        let (set, encoding) = (self.set.set().id(), self.set.encoding().name());
         let Self { device, threads, .. } = self;
         format!(
             "<ctru.Engine set='{set}' encoding='{encoding}' device='{device}' threads={threads}>"

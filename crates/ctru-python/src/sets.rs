@@ -5,15 +5,12 @@ use pyo3::prelude::*;
 
 use crate::errors::value_error;
 
-/// Returns the set with this name.
+/// Returns the set of hybrids with this name.
 ///
 /// # Errors
 /// `ValueError` if there is no such set.
-pub(crate) fn set_named(set: &str) -> PyResult<Set> {
-    set.parse().map_err(|_| {
-        let names: Vec<_> = Set::ALL.iter().map(|set| format!("'{}'", set.id())).collect();
-        value_error(format!("set is {set:?}, not one of {}", names.join(", ")))
-    })
+pub(crate) fn hybrid_named(set: &str) -> PyResult<ctru_hybrid::Set> {
+    set.parse().map_err(|error| value_error(format!("set is {set:?}: {error}")))
 }
 
 /// Returns the set and the encoding with these names.
@@ -21,12 +18,15 @@ pub(crate) fn set_named(set: &str) -> PyResult<Set> {
 /// # Errors
 /// `ValueError` if there is no such set or encoding.
 pub(crate) fn named(set: &str, encoding: &str) -> PyResult<ctru_kem::Parameters> {
-    let set = set_named(set)?;
+    let set: Set = set.parse().map_err(|_| {
+        let names: Vec<_> = Set::ALL.iter().map(|set| format!("'{}'", set.id())).collect();
+        value_error(format!("set is {set:?}, not one of {}", names.join(", ")))
+    })?;
     let encoding: Encoding = encoding.parse().map_err(|_| {
         let [first, second] = Encoding::ALL else { unreachable!("there are two encodings") };
         value_error(format!("encoding is {encoding:?}, not '{first}' or '{second}'"))
     })?;
-    Ok(ctru_kem::Parameters { set, encoding })
+    ctru_kem::Parameters::new(set, encoding).map_err(value_error)
 }
 
 /// What a key of Python shows of its parameters.
@@ -37,7 +37,7 @@ pub(crate) trait Shown: Copy {
     fn arguments(self) -> String;
 }
 
-impl Shown for Set {
+impl Shown for ctru_hybrid::Set {
     fn id(self) -> &'static str {
         Self::id(self)
     }
@@ -48,10 +48,10 @@ impl Shown for Set {
 
 impl Shown for ctru_kem::Parameters {
     fn id(self) -> &'static str {
-        self.set.id()
+        self.set().id()
     }
     fn arguments(self) -> String {
-        format!("set='{}' encoding='{}'", self.set.id(), self.encoding)
+        format!("set='{}' encoding='{}'", self.set().id(), self.encoding())
     }
 }
 
@@ -81,8 +81,8 @@ impl From<ctru_kem::Parameters> for Parameters {
     fn from(parameters: ctru_kem::Parameters) -> Self {
         let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters.sizes();
         Self {
-            set: parameters.set.id(),
-            encoding: parameters.encoding.name(),
+            set: parameters.set().id(),
+            encoding: parameters.encoding().name(),
             public_key_bytes: encapsulation_key,
             private_key_bytes: decapsulation_key,
             ciphertext_bytes: ciphertext,

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use ctru_kem::{Ciphertext, DecapsulationKey, EncapsulationKey, MixedRadix, ParameterSet};
+use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, MixedRadix};
 use ml_kem::kem::Decapsulate as _;
 use ml_kem::{B32, KeyExport as _, ml_kem_768};
 use rustls::{Error, PeerMisbehaved};
@@ -59,7 +59,7 @@ fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, Error> {
 /// CTRU-Prime of the set `P`.
 pub(crate) struct CtruPrime<P>(PhantomData<P>);
 
-impl<P: ParameterSet<Encoding = MixedRadix>> Kem for CtruPrime<P> {
+impl<P: CtruPrimeSet<Encoding = MixedRadix>> Kem for CtruPrime<P> {
     const NAME: &'static str = P::NAME;
     const PUBLIC_KEY: usize = P::ENCAPSULATION_KEY_BYTES;
     const CIPHERTEXT: usize = P::CIPHERTEXT_BYTES;

@@ -34,6 +34,7 @@ mod stage;
 mod tls;
 mod waiting;
 mod wire;
+mod with_cpu;
 
 pub use engine::{CallSizes, LaneEngine};
 pub use identity::NameKind;
@@ -43,3 +44,4 @@ pub use sealing_keys::{SealingKeyError, SealingKeys};
 pub use server::{Server, ServerOptions, StartError};
 pub use service::{DeviceBytes, LaneEngines, ServiceOptions};
 pub use tls::{ClientCertificates, ClientTls, Connector, TlsError, TlsFileError, TlsOptions};
+pub use with_cpu::WithCpu;

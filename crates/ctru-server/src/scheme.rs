@@ -22,19 +22,19 @@ pub(crate) fn read(scheme: Option<proto::Scheme>) -> Result<Parameters, Fault> {
     let proto::Scheme { set, encoding } = scheme.unwrap_or_default();
     let set = match ParameterSet::try_from(set) {
         Ok(ParameterSet::Unspecified) => {
-            return Err(Fault::invalid("scheme.set", None, "there is no parameter set"));
+            return Err(Fault::invalid("scheme.set()", None, "there is no parameter set"));
         }
         Ok(number) => {
             let known =
                 Set::ALL.iter().copied().find(|set| i32::from(set.number()) == number as i32);
             known.ok_or_else(|| {
                 let reason = format!("this server does not compute {}", number.as_str_name());
-                Fault::invalid("scheme.set", None, reason)
+                Fault::invalid("scheme.set()", None, reason)
             })?
         }
         Err(_) => {
             let reason = format!("there is no parameter set with number {set}");
-            return Err(Fault::invalid("scheme.set", None, reason));
+            return Err(Fault::invalid("scheme.set()", None, reason));
         }
     };
     let encoding = match PublicKeyEncoding::try_from(encoding) {
@@ -42,27 +42,29 @@ pub(crate) fn read(scheme: Option<proto::Scheme>) -> Result<Parameters, Fault> {
         Ok(PublicKeyEncoding::Packed13) => Encoding::Packed13,
         Err(_) => {
             let reason = format!("there is no encoding with number {encoding}");
-            return Err(Fault::invalid("scheme.encoding", None, reason));
+            return Err(Fault::invalid("scheme.encoding()", None, reason));
         }
     };
-    Ok(Parameters { set, encoding })
+    Parameters::new(set, encoding)
+        .map_err(|error| Fault::invalid("scheme.encoding", None, error.to_string()))
 }
 
 impl From<Parameters> for proto::Scheme {
-    fn from(Parameters { set, encoding }: Parameters) -> Self {
-        Self { set: set.number().into(), encoding: encoding_number(encoding).into() }
+    fn from(parameters: Parameters) -> Self {
+        let encoding = encoding_number(parameters.encoding()).into();
+        Self { set: parameters.set().number().into(), encoding }
     }
 }
 
 /// Returns the numbers of the set and of the encoding in `kem.proto`.
 pub(crate) fn numbers(scheme: Parameters) -> [u8; 2] {
-    [scheme.set.number(), encoding_number(scheme.encoding) as u8]
+    [scheme.set().number(), encoding_number(scheme.encoding()) as u8]
 }
 
 /// Returns the most decapsulations that a private key should do, if that number can be reached:
 /// docs/security.md says why. For 761 it is 2^64, which would take a GPU 47,000 years.
 pub(crate) fn max_decapsulations(scheme: Parameters) -> Option<u64> {
-    match scheme.set {
+    match scheme.set() {
         Set::CtruPrime1277 => Some(1 << 40),
         _ => None,
     }
@@ -70,6 +72,8 @@ pub(crate) fn max_decapsulations(scheme: Parameters) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use ctru_kem::Scheme;
+
     use super::*;
 
     #[test]
@@ -77,7 +81,11 @@ mod tests {
         for &scheme in Parameters::ALL {
             let message = proto::Scheme::from(scheme);
             let name = proto::ParameterSet::try_from(message.set).unwrap().as_str_name();
-            assert!(name.ends_with(&format!("_CTRU_PRIME_{}", scheme.set.id())), "{name}");
+            let expected = match scheme.set().scheme() {
+                Scheme::CtruPrime => format!("PARAMETER_SET_CTRU_PRIME_{}", scheme.set().id()),
+                _ => format!("PARAMETER_SET_{}", scheme.set().id().to_uppercase()),
+            };
+            assert_eq!(name, expected);
             assert_eq!(read(Some(message)).unwrap(), scheme);
         }
     }
@@ -87,11 +95,9 @@ mod tests {
         let read = |set, encoding| read(Some(proto::Scheme { set, encoding }));
         assert!(super::read(None).is_err());
         assert!(read(0, 1).is_err() && read(4, 1).is_err() && read(-1, 1).is_err());
-        // Sets of the interface that this server does not have.
-        for set in 11..=16 {
-            let Err(Fault::Invalid { reason, .. }) = read(set, 1) else { panic!("{set} is read") };
-            assert!(reason.contains("SNTRUP"), "{reason}");
-        }
+        // NTRU Prime has one encoding, for which 0 and 1 stand.
+        assert_eq!(read(12, 0).unwrap(), read(12, 1).unwrap());
+        assert!(read(12, 2).is_err() && read(10, 1).is_err() && read(17, 1).is_err());
         assert!(read(2, 3).is_err());
         assert_eq!(read(2, 0).unwrap(), read(2, 1).unwrap());
     }

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 
 /// Returns the number of parameters: the degree of the ring, plus 2^16 for 13-bit encoding.
 fn number(parameters: Parameters) -> u32 {
-    let encoding = match parameters.encoding {
+    let encoding = match parameters.encoding() {
         Encoding::MixedRadix => 0,
         Encoding::Packed13 => 1 << 16,
     };

@@ -10,7 +10,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet, SharedSecret};
+use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, SharedSecret};
 use ctru_math::NtruPrimeRing;
 use ctru_measure::{CASES, KeyUse, Operation, Record, Statistics, cpu_name, table};
 
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 /// Measures the operations of a parameter set.
-fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) -> Result<(), Error> {
+fn measure<P: CtruPrimeSet>(batch: usize, threads: usize, report: Report<'_>) -> Result<(), Error> {
     for (operation, keys) in CASES.into_iter().filter(|&(_, keys)| keys != KeyUse::Resident) {
         let [inputs, results] = bytes_of::<P>(operation, keys);
         let record = Record {
@@ -97,7 +97,7 @@ fn measure<P: ParameterSet>(batch: usize, threads: usize, report: Report<'_>) ->
 
 /// Returns the bytes per operation that a batch gives to an engine, and those that it takes back.
 /// The seeds are expanded from one, and one key for all operations counts nothing.
-pub(crate) fn bytes_of<P: ParameterSet>(operation: Operation, keys: KeyUse) -> [usize; 2] {
+pub(crate) fn bytes_of<P: CtruPrimeSet>(operation: Operation, keys: KeyUse) -> [usize; 2] {
     let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
     let (ciphertext, secret) = (P::CIPHERTEXT_BYTES, size_of::<SharedSecret>());
     match (operation, keys) {

@@ -183,7 +183,7 @@ impl Host<'_> {
             device: self.name.to_owned(),
             backend: "cuda".to_owned(),
             set: SET.to_owned(),
-            pk_encoding: Set::PARAMETERS.encoding.name().to_owned(),
+            pk_encoding: Set::PARAMETERS.encoding().name().to_owned(),
             op: operation.name().to_owned(),
             keys,
             batch,

@@ -11,8 +11,8 @@ use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, coin_words, message_words, row};
 use ctru_gpu_runtime::{Buffer, HostMemory, Plain, Queue, RuntimeError};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, KEY_PAIR_SEED_BYTES,
-    MixedRadix, ParameterSet, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey,
+    KEY_PAIR_SEED_BYTES, MixedRadix, SEED_BYTES, SharedSecret,
 };
 use ctru_math::Ring;
 
@@ -53,7 +53,7 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error::Device`] or [`Error::Generated`].
-pub fn generate<P: ParameterSet<Encoding = MixedRadix>, Q: Queue>(
+pub fn generate<P: CtruPrimeSet<Encoding = MixedRadix>, Q: Queue>(
     queue: &Q,
     seeds: &[[u8; KEY_PAIR_SEED_BYTES]],
 ) -> Result<Vec<DecapsulationKey<P>>, Error> {
@@ -86,7 +86,7 @@ pub fn generate<P: ParameterSet<Encoding = MixedRadix>, Q: Queue>(
 ///
 /// # Errors
 /// [`Error::KeyCount`] or [`Error::Device`].
-pub fn encapsulate<P: ParameterSet<Encoding = MixedRadix>, Q: Queue>(
+pub fn encapsulate<P: CtruPrimeSet<Encoding = MixedRadix>, Q: Queue>(
     queue: &Q,
     products: Products,
     keys: &[EncapsulationKey<P>],
@@ -117,7 +117,7 @@ pub fn encapsulate<P: ParameterSet<Encoding = MixedRadix>, Q: Queue>(
 ///
 /// # Errors
 /// [`Error::KeyCount`] or [`Error::Device`].
-pub fn decapsulate<P: ParameterSet<Encoding = MixedRadix>, Q: Queue>(
+pub fn decapsulate<P: CtruPrimeSet<Encoding = MixedRadix>, Q: Queue>(
     queue: &Q,
     products: Products,
     keys: &[DecapsulationKey<P>],

@@ -6,8 +6,8 @@
 
 use ctru_gpu_runtime::Device;
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix,
-    ParameterSet,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
+    MixedRadix,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{Intermediate, array};
@@ -39,7 +39,7 @@ fn seeds<const LEN: usize>(count: u8) -> Vec<[u8; LEN]> {
 
 /// Changes a bit of a ciphertext: in the first byte, in the middle, or the highest one, which is
 /// padding in some sets.
-fn alter<P: ParameterSet>(ciphertext: &mut Ciphertext<P>, place: usize) {
+fn alter<P: CtruPrimeSet>(ciphertext: &mut Ciphertext<P>, place: usize) {
     let last = P::CIPHERTEXT_BYTES - 1;
     let (byte, bit) = [(0, 1), (last / 2, 0x10), (last, 0x80)][place % 3];
     let mut bytes = ciphertext.as_ref().to_vec();
@@ -48,7 +48,7 @@ fn alter<P: ParameterSet>(ciphertext: &mut Ciphertext<P>, place: usize) {
 }
 
 /// The vector's key, ciphertext and secret are computed from its seeds, by both products.
-fn vectors<P: ParameterSet<Encoding = MixedRadix>>() {
+fn vectors<P: CtruPrimeSet<Encoding = MixedRadix>>() {
     let queue = queue();
     let vector = Intermediate::load(P::Ring::N);
     let seed = array([&vector.keygen_seed[..], &vector.z].concat().as_slice());
@@ -66,7 +66,7 @@ fn vectors<P: ParameterSet<Encoding = MixedRadix>>() {
 }
 
 /// Batches with a key for each operation, with altered ciphertexts among them, agree with the CPU.
-fn keys_of_their_own<P: ParameterSet<Encoding = MixedRadix>>() {
+fn keys_of_their_own<P: CtruPrimeSet<Encoding = MixedRadix>>() {
     let queue = queue();
     let key_seeds = seeds::<64>(4);
     let keys: Vec<DecapsulationKey<P>> = generate(&queue, &key_seeds).unwrap();
@@ -92,7 +92,7 @@ fn keys_of_their_own<P: ParameterSet<Encoding = MixedRadix>>() {
 }
 
 /// Batches with one key, with altered ciphertexts among them, agree with the CPU by both products.
-fn one_key<P: ParameterSet<Encoding = MixedRadix>>() {
+fn one_key<P: CtruPrimeSet<Encoding = MixedRadix>>() {
     let queue = queue();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]);
     let (keys, public) = ([key.clone()], [key.encapsulation_key()]);

@@ -1,13 +1,13 @@
 //! Compares the KEM with the intermediate vectors.
 
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13,
-    ParameterSet,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
+    MixedRadix, Packed13,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{Encapsulation, Intermediate, array};
 
-fn check<P: ParameterSet>(choose: impl Fn(&Intermediate) -> &Encapsulation) {
+fn check<P: CtruPrimeSet>(choose: impl Fn(&Intermediate) -> &Encapsulation) {
     let vector = Intermediate::load(P::Ring::N);
     let expected = choose(&vector);
     let key = DecapsulationKey::<P>::generate_deterministic(

@@ -6,15 +6,15 @@
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    Packed13, ParameterSet, PublicKeyEncoding, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
+    EncapsulationKey, Packed13, PublicKeyEncoding, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::Operations;
 
 /// Checks the first record of a parameter set's file, with keys that are copied with each batch and
 /// with loaded keys.
-fn check_first_record<P: ParameterSet>() {
+fn check_first_record<P: CtruPrimeSet>() {
     let name = format!("{} {}", P::Ring::N, P::Encoding::NAME);
     let record = &Operations::load(P::Ring::N, P::Encoding::NAME)[0];
 

@@ -2,14 +2,14 @@
 
 use ctru_kem::engine::{Context, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SharedSecret,
+    Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, PublicKeyEncoding, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{DerivedSeed, Intermediate, array};
 
 /// Checks all vectors of a parameter set: batches of one operation with a master seed give the same
 /// as single operations with the derived seed.
-pub(crate) fn check<P: ParameterSet, E: Engine<P>>(engine: &E) {
+pub(crate) fn check<P: CtruPrimeSet, E: Engine<P>>(engine: &E) {
     let name = P::Encoding::NAME;
     let of_encodings = Intermediate::load(P::Ring::N);
     let pk = match name {

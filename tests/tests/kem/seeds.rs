@@ -1,14 +1,14 @@
 //! Checks the vectors of derived seeds with the CPU engine on every backend and on the emulator.
 
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::ParameterSet;
+use ctru_kem::CtruPrimeSet;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions};
 use ctru_tests::backends::on_every_backend;
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 
 use crate::seed_vectors::check;
 
-fn seeds_of_engines<P: ParameterSet>() {
+fn seeds_of_engines<P: CtruPrimeSet>() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     on_every_backend(|| check::<P, _>(&cpu));
     let options = DeviceOptions {
@@ -20,4 +20,4 @@ fn seeds_of_engines<P: ParameterSet>() {
     check::<P, _>(&DeviceEngine::new(EmulatedDevice::new(), options).unwrap());
 }
 
-every_set!(seeds_of_engines);
+every_ctru_prime_set!(seeds_of_engines);

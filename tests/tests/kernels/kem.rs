@@ -4,7 +4,7 @@ use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_gpu_kernels::table::*;
 use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, PublicKeyEncoding, SharedSecret,
+    Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, PublicKeyEncoding, SharedSecret,
 };
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix};
@@ -12,14 +12,14 @@ use ctru_math::compress::compress_with_message;
 use ctru_math::mul;
 use ctru_math::sample::sample;
 use ctru_math::{NtruPrimeRing, Poly};
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 
 use crate::operations::{Operations, SEED_BYTES, batch, launch, rows, unfilled};
 
 /// Checks that the kernels compute the same as the KEM: the messages, coins and secrets of an
 /// honest exchange, and the rejection secrets of ciphertexts with one wrong bit, also in the
 /// padding.
-fn agrees_with_the_kem<P: ParameterSet>() {
+fn agrees_with_the_kem<P: CtruPrimeSet>() {
     let operations = Operations::draw::<P::Ring>(3, 3);
     let keys: Vec<_> = operations
         .key_pair_seeds
@@ -64,7 +64,7 @@ fn seed(bytes: &[u8]) -> [u8; SEED_BYTES] {
 }
 
 /// Encrypts one message with its coins.
-fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
+fn encrypt<P: CtruPrimeSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
     let h: Poly<P::Ring> = match P::Encoding::NAME {
         "packed13" => bits::unpack13(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
         _ => mixed_radix::decode_canonical(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
@@ -75,7 +75,7 @@ fn encrypt<P: ParameterSet>(public: &EncapsulationKey<P>, message: &[u8], coins:
 }
 
 /// Checks that the device expands a master seed to the same seeds as the CPU engine.
-fn expands_as_the_engine<P: ParameterSet>() {
+fn expands_as_the_engine<P: CtruPrimeSet>() {
     const COUNT: usize = 3;
     let operations = Operations::draw::<P::Ring>(COUNT, COUNT);
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
@@ -119,4 +119,4 @@ fn expands_as_the_engine<P: ParameterSet>() {
     assert!(run(Seeds::Each(&seeds)) == run(Seeds::Expand(expand)));
 }
 
-every_set!(agrees_with_the_kem, expands_as_the_engine);
+every_ctru_prime_set!(agrees_with_the_kem, expands_as_the_engine);

@@ -29,20 +29,26 @@ struct set {
 
 #define SET(n, upper, lower)                                                                       \
     {                                                                                              \
-        n, CTRU_PRIME_##upper##_PUBLIC_KEY_BYTES, CTRU_PRIME_##upper##_SECRET_KEY_BYTES,           \
-            CTRU_PRIME_##upper##_CIPHERTEXT_BYTES, ctru_prime_##lower##_keypair,                   \
-            ctru_prime_##lower##_keypair_derand, ctru_prime_##lower##_encaps,                      \
-            ctru_prime_##lower##_encaps_derand, ctru_prime_##lower##_decaps                        \
+        n, CTRU_##upper##_PUBLIC_KEY_BYTES, CTRU_##upper##_SECRET_KEY_BYTES,                       \
+            CTRU_##upper##_CIPHERTEXT_BYTES, ctru_##lower##_keypair,                               \
+            ctru_##lower##_keypair_derand, ctru_##lower##_encaps, ctru_##lower##_encaps_derand,    \
+            ctru_##lower##_decaps                                                                  \
     }
 
-/* The sets of CTRU-Prime, then those with X25519, for which there are no batches. */
+/* The sets of CTRU-Prime and of NTRU Prime, then those with X25519, for which there are no batches. */
 static const struct set SETS[] = {
-    SET(653, 653, 653),
-    SET(761, 761, 761),
-    SET(1277, 1277, 1277),
-    SET(0, 653_X25519, 653_x25519),
-    SET(0, 761_X25519, 761_x25519),
-    SET(0, 1277_X25519, 1277_x25519),
+    SET(653, PRIME_653, prime_653),
+    SET(761, PRIME_761, prime_761),
+    SET(1277, PRIME_1277, prime_1277),
+    SET(CTRU_SNTRUP653, SNTRUP653, sntrup653),
+    SET(CTRU_SNTRUP761, SNTRUP761, sntrup761),
+    SET(CTRU_SNTRUP857, SNTRUP857, sntrup857),
+    SET(CTRU_SNTRUP953, SNTRUP953, sntrup953),
+    SET(CTRU_SNTRUP1013, SNTRUP1013, sntrup1013),
+    SET(CTRU_SNTRUP1277, SNTRUP1277, sntrup1277),
+    SET(0, PRIME_653_X25519, prime_653_x25519),
+    SET(0, PRIME_761_X25519, prime_761_x25519),
+    SET(0, PRIME_1277_X25519, prime_1277_x25519),
 };
 
 #endif

@@ -413,6 +413,39 @@ fn kat_check_passes() {
     kat_check_on_every_backend(&vectors(&folder), 26);
 }
 
+#[test]
+fn kat_check_passes_for_ntru_prime() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
+    let files = |sets: &[&str]| -> Vec<PathBuf> {
+        sets.iter().map(|set| folder.join(format!("{set}.jsonl"))).collect()
+    };
+    kat_check_on_every_backend(&files(&["sntrup653", "sntrup761", "sntrup1277"]), 25);
+    kat_check_on_every_backend(&files(&["sntrup857", "sntrup953", "sntrup1013"]), 10);
+}
+
+/// Checks that the raw keys of NTRU Prime, some of which have the length of others, are read where
+/// the set is named.
+#[test]
+fn secrets_agree_for_ntru_prime() {
+    let sandbox = Sandbox::new();
+    for set in ["sntrup653", "sntrup761", "sntrup857", "sntrup953", "sntrup1013", "sntrup1277"] {
+        for (raw, named) in [("", ""), ("--raw", &*format!("--set {set}"))] {
+            sandbox.succeed(&format!("keygen --set {set} --out k {raw} --force"));
+            let operate = |line: &str| sandbox.succeed(&format!("{line} {raw} {named} --force"));
+            operate("encaps -k k.pub -c c -s s1");
+            operate("decaps -k k -c c -s s2");
+            assert_eq!(sandbox.read("s1"), sandbox.read("s2"), "{set} {raw}");
+            let report = sandbox.succeed(&format!("check k k.pub {named}"));
+            assert_contains(&report, &[&format!("valid {set} mixed-radix private key")]);
+        }
+        sandbox.succeed(&format!("keygen --set {set} --out k --format pkcs8 --force"));
+        let report = sandbox.succeed("check k k.pub");
+        assert_contains(&report, &[&format!("valid {set} mixed-radix private key")]);
+    }
+    let error = sandbox.fail("keygen --set sntrup761 --encoding packed13 --out p");
+    assert_contains(&error, &["the keys of sntrup761 have no packed13 encoding"]);
+}
+
 /// Checks all records, if the folder with them exists beside the workspace.
 #[test]
 #[ignore = "takes long; CI runs it"]
@@ -614,7 +647,7 @@ fn bench_table() {
 fn selftest_passes() {
     let report = Sandbox::new().succeed("selftest");
     assert_eq!(report.lines().last(), Some("self-test passed"));
-    assert_eq!(report.lines().filter(|line| line.starts_with("ok ")).count(), 6 * 5);
+    assert_eq!(report.lines().filter(|line| line.starts_with("ok ")).count(), (6 + 6) * 5);
 }
 
 #[test]

@@ -9,6 +9,8 @@ use ctru_gpu_runtime::RuntimeError;
 use thiserror::Error;
 
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+#[cfg(feature = "gpu")]
+use crate::parameters::Parameters;
 
 /// The reason why a batch was not computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -66,6 +68,13 @@ pub enum EngineError {
     /// kind.
     #[error("the loaded keys are not keys of this engine and this operation")]
     ForeignKeys,
+    /// There are no kernels for the parameters. The engine on the CPU has all of them.
+    #[cfg(feature = "gpu")]
+    #[error("the GPU has no kernels for {parameters}")]
+    NoKernels {
+        /// The parameters of the batch.
+        parameters: Parameters,
+    },
     /// The length of an array in device memory does not fit the batch.
     #[cfg(feature = "gpu")]
     #[error("the array of {array} has {actual} bytes, the batch needs {expected}")]

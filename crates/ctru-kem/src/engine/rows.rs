@@ -73,6 +73,13 @@ impl fmt::Debug for PinnedBytes {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait BatchEngine: fmt::Debug + Send + Sync {
+    /// Returns whether the engine computes with these parameters. A call with others returns an
+    /// error.
+    fn supports(&self, parameters: Parameters) -> bool {
+        let _ = parameters;
+        true
+    }
+
     /// Generates a key pair for each row of the outputs, or only its decapsulation key, which
     /// contains the encapsulation key.
     ///

@@ -38,6 +38,11 @@ pub const fn ciphertext_bytes<R: NtruPrimeRing>() -> usize {
     R::MIXED_RADIX_THIRDS.bytes() + HASH_BYTES
 }
 
+/// Returns the number of bytes of a private key before its public key.
+pub(super) const fn public_key_start<R: NtruPrimeRing>() -> usize {
+    parts::<R>().public
+}
+
 /// The bytes are not a private key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -173,6 +178,12 @@ pub(super) const fn parts<R: NtruPrimeRing>() -> Parts {
 }
 
 impl<R: NtruPrimeArithmetic> PublicKey<R> {
+    /// Returns the hash of the encoded key.
+    #[cfg(feature = "std")]
+    pub(super) fn hash(&self) -> &[u8; HASH_BYTES] {
+        &self.hash
+    }
+
     /// Decodes a key.
     #[must_use]
     pub fn new(bytes: &R::MixedRadixBytes) -> Self {
@@ -307,6 +318,17 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let mut public_key = PublicKey { h: mixed_radix::decode_shifted(&public), hash: [0; 32] };
         public_key.hash.copy_from_slice(&bytes[parts.hash..]);
         Ok(Self { f, g_inverse, rho_hash, public_key })
+    }
+
+    /// Returns zeros, which are not a key.
+    #[cfg(feature = "std")]
+    pub(super) fn zeroed() -> Self {
+        Self {
+            f: SmallPoly::zero(),
+            g_inverse: SmallPoly::zero(),
+            rho_hash: Secret::zeroed(),
+            public_key: PublicKey { h: Poly::zero(), hash: [0; HASH_BYTES] },
+        }
     }
 
     /// Returns the decoded public key.

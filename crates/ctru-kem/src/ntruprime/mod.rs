@@ -13,6 +13,7 @@ mod batch;
 mod draw;
 mod hash;
 mod kem;
+mod scheme;
 
 pub use crate::source::{NoRandomness, Source};
 #[cfg(feature = "std")]
@@ -22,3 +23,4 @@ pub use kem::{
     InvalidPrivateKey, PrivateKey, PublicKey, ciphertext_bytes, decapsulate, encapsulate, generate,
     private_key_bytes,
 };
+pub use scheme::NtruPrime;

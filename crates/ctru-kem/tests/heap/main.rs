@@ -15,11 +15,11 @@ use allocator::{Watch, given_back, in_use, look_for};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, KeyPairSeed, ParameterSet,
+    Ciphertext, CtruPrime653, CtruPrimeSet, DecapsulationKey, EncapsulationKey, KeyPairSeed,
     SEED_BYTES, SharedSecret,
 };
 use ctru_math::Ring;
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 use pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
 use sha3::{Digest, Sha3_512};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
@@ -27,7 +27,7 @@ use shake::{ExtendableOutput, Shake256, Update, XofReader};
 #[global_allocator]
 static WATCH: Watch = Watch;
 
-every_set!(batches_on_cores);
+every_ctru_prime_set!(batches_on_cores);
 
 /// Operations per batch: more than a group, and no multiple of one.
 const COUNT: usize = 11;
@@ -51,14 +51,14 @@ fn shake256<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
 }
 
 /// A key pair, and what happens with it.
-struct Case<P: ParameterSet> {
+struct Case<P: CtruPrimeSet> {
     private: DecapsulationKey<P>,
     public: EncapsulationKey<P>,
     ciphertext: Ciphertext<P>,
     tampered: Ciphertext<P>,
 }
 
-impl<P: ParameterSet> Case<P> {
+impl<P: CtruPrimeSet> Case<P> {
     /// Computes the case, and looks for its secrets from then on.
     fn watched() -> Self {
         let (seed, z) = KEY_SEED.split_first_chunk().unwrap();
@@ -116,7 +116,7 @@ impl<P: ParameterSet> Case<P> {
     }
 }
 
-fn batches_on_cores<P: ParameterSet>() {
+fn batches_on_cores<P: CtruPrimeSet>() {
     let _alone = alone();
     let engine = CpuEngine::with_threads(2).unwrap();
     let case = Case::<P>::watched();

@@ -14,8 +14,8 @@
 
 use ctru_kem::engine::{CpuEngine, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    MixedRadix, Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
+    EncapsulationKey, MixedRadix, Packed13, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
 use ctru_tests::vectors::array;
 use sha3::{Digest, Sha3_256};
@@ -31,7 +31,7 @@ struct Input {
     flip: usize,
 }
 
-fn input<P: ParameterSet>(index: u64) -> Input {
+fn input<P: CtruPrimeSet>(index: u64) -> Input {
     let mut shake = Shake256::default();
     let name = [P::NAME, "/", P::Encoding::NAME, "/"].concat();
     for part in [&b"ctru accumulated v1"[..], name.as_bytes(), &index.to_le_bytes()] {
@@ -46,7 +46,7 @@ fn input<P: ParameterSet>(index: u64) -> Input {
     }
 }
 
-fn accumulated<P: ParameterSet>() -> String {
+fn accumulated<P: CtruPrimeSet>() -> String {
     let engine = CpuEngine::new().unwrap();
     let count = BATCH as usize;
     let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); count];

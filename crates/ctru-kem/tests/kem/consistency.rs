@@ -2,11 +2,11 @@
 //! belong together.
 
 use ctru_tests::vectors::array;
-use ctru_tests::{every_set, strategies};
+use ctru_tests::{every_ctru_prime_set, strategies};
 
 use crate::common::{decode, encode};
 use ctru_kem::{
-    DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet, SEED_BYTES,
+    CtruPrimeSet, DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, SEED_BYTES,
 };
 use ctru_math::codec::secret_poly;
 use ctru_math::mul::mul_small;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-every_set!(
+every_ctru_prime_set!(
     generated_keys_pass,
     every_z_passes,
     parts_of_two_keys_are_refused,
@@ -39,7 +39,7 @@ fn proptest<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), Test
 
 /// Returns the result of `check` on the key with these parts. Asserts that `pairwise_test` returns
 /// the same result.
-fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulationKey> {
+fn tested<P: CtruPrimeSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulationKey> {
     let key = DecapsulationKey::<P>::from_bytes(&parts.concat()).unwrap();
     let checked = key.check();
     assert_eq!(key.pairwise_test(&[7; SEED_BYTES]), checked);
@@ -47,17 +47,17 @@ fn tested<P: ParameterSet>(parts: [&[u8]; 3]) -> Result<(), InvalidDecapsulation
 }
 
 /// Returns the secret polynomial, the encapsulation key and `z` of a key.
-fn parts<P: ParameterSet>(key: &DecapsulationKey<P>) -> [&[u8]; 3] {
+fn parts<P: CtruPrimeSet>(key: &DecapsulationKey<P>) -> [&[u8]; 3] {
     let (f, rest) = key.as_ref().split_at(P::Ring::SECRET_POLY_BYTES);
     let (encapsulation_key, z) = rest.split_at(P::ENCAPSULATION_KEY_BYTES);
     [f, encapsulation_key, z]
 }
 
-fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
+fn key<P: CtruPrimeSet>(byte: u8) -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&[byte; SEED_BYTES], &[!byte; SEED_BYTES])
 }
 
-fn generated_keys_pass<P: ParameterSet>() {
+fn generated_keys_pass<P: CtruPrimeSet>() {
     proptest(any::<[[u8; SEED_BYTES]; 3]>(), |[seed, z, test_seed]| {
         let key = DecapsulationKey::<P>::generate_deterministic(&seed, &z);
         prop_assert_eq!(key.check(), Ok(()));
@@ -66,7 +66,7 @@ fn generated_keys_pass<P: ParameterSet>() {
     });
 }
 
-fn every_z_passes<P: ParameterSet>() {
+fn every_z_passes<P: CtruPrimeSet>() {
     let key = key::<P>(1);
     let [f, encapsulation_key, _] = parts(&key);
     proptest(any::<[u8; SEED_BYTES]>(), |z| {
@@ -75,7 +75,7 @@ fn every_z_passes<P: ParameterSet>() {
     });
 }
 
-fn parts_of_two_keys_are_refused<P: ParameterSet>() {
+fn parts_of_two_keys_are_refused<P: CtruPrimeSet>() {
     proptest(any::<[[u8; SEED_BYTES]; 2]>(), |[first, second]| {
         prop_assume!(first != second);
         let keys = [first, second]
@@ -89,7 +89,7 @@ fn parts_of_two_keys_are_refused<P: ParameterSet>() {
 }
 
 /// Changes one nibble to every other value that reading accepts.
-fn one_other_nibble_is_refused<P: ParameterSet>() {
+fn one_other_nibble_is_refused<P: CtruPrimeSet>() {
     let key = key::<P>(3);
     let [f, encapsulation_key, z] = parts(&key);
     proptest((any::<Index>(), 0..2 * P::Ring::ETA as u8), |(index, other)| {
@@ -106,7 +106,7 @@ fn one_other_nibble_is_refused<P: ParameterSet>() {
     });
 }
 
-fn one_other_coefficient_is_refused<P: ParameterSet>() {
+fn one_other_coefficient_is_refused<P: CtruPrimeSet>() {
     let key = key::<P>(4);
     let [f, encapsulation_key, z] = parts(&key);
     let h = decode::<P>(encapsulation_key);
@@ -122,7 +122,7 @@ fn one_other_coefficient_is_refused<P: ParameterSet>() {
 
 /// Makes keys `h = g / f` for chosen `g`: coefficients of `-eta..=eta` are accepted, one
 /// coefficient beyond is refused.
-fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
+fn the_range_of_g_is_that_of_sampling<P: CtruPrimeSet>() {
     let eta = P::Ring::ETA as i8;
     let in_range = strategies::numbers(P::Ring::N, -i64::from(eta), i64::from(eta));
     let coins = strategies::bytes(P::Ring::COIN_BYTES);
@@ -144,7 +144,7 @@ fn the_range_of_g_is_that_of_sampling<P: ParameterSet>() {
     });
 }
 
-fn placeholders_are_refused<P: ParameterSet>() {
+fn placeholders_are_refused<P: CtruPrimeSet>() {
     assert_eq!(DecapsulationKey::<P>::placeholder().check(), INCONSISTENT);
     assert_eq!(DecapsulationKey::<P>::placeholder().pairwise_test(&[8; SEED_BYTES]), INCONSISTENT);
     // The key has the encapsulation key of the placeholder and the other parts of a real key.

@@ -5,13 +5,13 @@ use std::convert::Infallible;
 use std::fmt;
 
 use ctru_tests::vectors::array;
-use ctru_tests::{every_set, strategies};
+use ctru_tests::{every_ctru_prime_set, every_set, strategies};
 
 use crate::common::{decode, encode};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, MixedRadix, Packed13,
-    ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
+    EncapsulationKey, InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, MixedRadix,
+    Packed13, ParameterSet, SEED_BYTES, SHARED_SECRET_BYTES, SharedSecret,
 };
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::{NtruPrimeRing, Poly, Ring};
@@ -27,19 +27,21 @@ use zeroize::Zeroize;
 every_set!(
     round_trips,
     decoded_keys_give_the_same_results,
+    wrong_lengths,
+    a_wiped_secret_is_the_placeholder,
+    debug_shows_no_secret,
+);
+every_ctru_prime_set!(
+    equality,
+    ciphertexts_of_every_other_length,
     every_tampered_byte_is_rejected,
     rejection_depends_on_ciphertext_and_key,
     secrets_follow_the_specification,
-    wrong_lengths,
-    ciphertexts_of_every_other_length,
     secret_nibbles,
     accepted_keys_round_trip,
     accepted_encapsulation_keys_are_canonical,
     the_zero_key_is_refused,
     placeholders,
-    a_wiped_secret_is_the_placeholder,
-    debug_shows_no_secret,
-    equality,
     generators,
 );
 
@@ -49,12 +51,12 @@ fn key<P: ParameterSet>(byte: u8) -> DecapsulationKey<P> {
 }
 
 /// Returns the last bytes of a key: the secret `z` of implicit rejection.
-fn z<P: ParameterSet>(key: &DecapsulationKey<P>) -> &[u8] {
+fn z<P: CtruPrimeSet>(key: &DecapsulationKey<P>) -> &[u8] {
     &key.as_ref()[P::DECAPSULATION_KEY_BYTES - SEED_BYTES..]
 }
 
 /// Returns the first half of `SHA3-512(ID(pk) || middle || end)`.
-fn hash<P: ParameterSet>(
+fn hash<P: CtruPrimeSet>(
     key: &DecapsulationKey<P>,
     middle: &[u8],
     end: &[u8],
@@ -135,7 +137,7 @@ fn round_trips<P: ParameterSet>() {
 }
 
 /// Flips one bit of each byte of a ciphertext, and each bit of the last byte, padding included.
-fn every_tampered_byte_is_rejected<P: ParameterSet>() {
+fn every_tampered_byte_is_rejected<P: CtruPrimeSet>() {
     let decapsulation_key = key::<P>(1);
     let (sent, secret) =
         decapsulation_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
@@ -165,7 +167,7 @@ fn every_tampered_byte_is_rejected<P: ParameterSet>() {
     assert_ne!(*secret.as_bytes(), hash(&decapsulation_key, z(&decapsulation_key), sent.as_ref()));
 }
 
-fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
+fn rejection_depends_on_ciphertext_and_key<P: CtruPrimeSet>() {
     let keys = [
         DecapsulationKey::<P>::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]),
         // The same polynomials with another z.
@@ -191,7 +193,7 @@ fn rejection_depends_on_ciphertext_and_key<P: ParameterSet>() {
 }
 
 /// Checks that the secret is the hash of the message, and that the message is the hash of the seed.
-fn secrets_follow_the_specification<P: ParameterSet>() {
+fn secrets_follow_the_specification<P: CtruPrimeSet>() {
     use shake::{ExtendableOutput, Shake256, Update, XofReader};
     let decapsulation_key = key::<P>(5);
     proptest(20, any::<[u8; SEED_BYTES]>(), |seed| {
@@ -256,7 +258,7 @@ fn wrong_lengths<P: ParameterSet>() {
 
 /// Reads ciphertexts of each length up to more than twice the right one, of zeros and of ones, and
 /// of a mebibyte. What is accepted gives a secret and nothing else, which the types show.
-fn ciphertexts_of_every_other_length<P: ParameterSet>() {
+fn ciphertexts_of_every_other_length<P: CtruPrimeSet>() {
     let answer: fn(&DecapsulationKey<P>, &Ciphertext<P>) -> SharedSecret =
         DecapsulationKey::decapsulate;
     let decapsulation_key = key::<P>(6);
@@ -277,7 +279,7 @@ fn ciphertexts_of_every_other_length<P: ParameterSet>() {
 }
 
 /// Returns the bytes of `decapsulation_key` with another encapsulation key inside.
-fn with_encapsulation_key<P: ParameterSet>(
+fn with_encapsulation_key<P: CtruPrimeSet>(
     decapsulation_key: &DecapsulationKey<P>,
     encapsulation_key: &[u8],
 ) -> Vec<u8> {
@@ -288,7 +290,7 @@ fn with_encapsulation_key<P: ParameterSet>(
 }
 
 /// Checks that `encapsulation_key` is refused with `error`, alone and inside a decapsulation key.
-fn refused<P: ParameterSet>(
+fn refused<P: CtruPrimeSet>(
     decapsulation_key: &DecapsulationKey<P>,
     encapsulation_key: &[u8],
     error: InvalidEncapsulationKey,
@@ -310,7 +312,7 @@ fn set_coefficient(bytes: &mut [u8], index: usize, value: u32) {
     }
 }
 
-fn packed13_refuses<P: ParameterSet<Encoding = Packed13>>() {
+fn packed13_refuses<P: CtruPrimeSet<Encoding = Packed13>>() {
     let decapsulation_key = key::<P>(8);
     let encapsulation_key = decapsulation_key.encapsulation_key();
     let (n, q) = (P::Ring::N, P::Ring::Q);
@@ -353,7 +355,7 @@ fn packed13_keys_with_large_coefficients_or_padding_are_refused() {
     packed13_refuses::<CtruPrime1277<Packed13>>();
 }
 
-fn mixed_radix_refuses<P: ParameterSet<Encoding = MixedRadix>>(root: u32, root_bytes: usize) {
+fn mixed_radix_refuses<P: CtruPrimeSet<Encoding = MixedRadix>>(root: u32, root_bytes: usize) {
     let error = InvalidEncapsulationKey::NotCanonical;
     let decapsulation_key = key::<P>(9);
     let encapsulation_key = decapsulation_key.encapsulation_key();
@@ -411,7 +413,7 @@ fn mixed_radix_keys_that_do_not_reencode_are_refused() {
 
 /// Tries all 16 nibbles at each kind of position: `f_0`, odd and even powers, the last power, and
 /// the unused nibble after it.
-fn secret_nibbles<P: ParameterSet>() {
+fn secret_nibbles<P: CtruPrimeSet>() {
     let decapsulation_key = key::<P>(10);
     let (sent, _) =
         decapsulation_key.encapsulation_key().encapsulate_deterministic(&[11; SEED_BYTES]);
@@ -448,7 +450,7 @@ fn secret_nibbles<P: ParameterSet>() {
 
 /// Checks that an accepted decapsulation key returns the bytes from which it was read, and that its
 /// operations do not panic.
-fn accepted_keys_round_trip<P: ParameterSet>() {
+fn accepted_keys_round_trip<P: CtruPrimeSet>() {
     let [first, second] = [key::<P>(12), key::<P>(13)];
     let (sent, _) = first.encapsulation_key().encapsulate_deterministic(&[14; SEED_BYTES]);
     let mutations = vec((any::<Index>(), any::<u8>()), 0..4);
@@ -488,7 +490,7 @@ fn accepted_keys_round_trip<P: ParameterSet>() {
 
 /// Checks that the bytes of an accepted encapsulation key are the encoding of a polynomial, and
 /// that every polynomial except 0 is accepted.
-fn accepted_encapsulation_keys_are_canonical<P: ParameterSet>() {
+fn accepted_encapsulation_keys_are_canonical<P: CtruPrimeSet>() {
     let honest = key::<P>(16).encapsulation_key();
     proptest(200, vec((any::<Index>(), any::<u8>()), 0..4), |mutations| {
         let mut bytes = honest.as_ref().to_vec();
@@ -520,7 +522,7 @@ fn accepted_encapsulation_keys_are_canonical<P: ParameterSet>() {
 
 /// Checks that a key of zeros is refused. A power cut can leave a file of zeros, and a ciphertext
 /// for `h = 0` would show its message.
-fn the_zero_key_is_refused<P: ParameterSet>() {
+fn the_zero_key_is_refused<P: CtruPrimeSet>() {
     let zeros = vec![0; P::ENCAPSULATION_KEY_BYTES];
     assert_eq!(encode::<P>(&Poly::<P::Ring>::zero()).as_ref(), zeros);
     assert_eq!(InvalidEncapsulationKey::Zero.to_string(), "the polynomial is zero");
@@ -531,7 +533,7 @@ fn the_zero_key_is_refused<P: ParameterSet>() {
 }
 
 /// Checks that `from_bytes` refuses the bytes of placeholders.
-fn placeholders<P: ParameterSet>() {
+fn placeholders<P: CtruPrimeSet>() {
     let encapsulation_key = EncapsulationKey::<P>::placeholder();
     let decapsulation_key = DecapsulationKey::<P>::placeholder();
     let error = InvalidEncapsulationKey::Zero;
@@ -596,7 +598,7 @@ fn secrets_from_bytes() {
     assert_eq!(format!("{secret:?}"), "SharedSecret(..)");
 }
 
-fn equality<P: ParameterSet>() {
+fn equality<P: CtruPrimeSet>() {
     let decapsulation_key = key::<P>(23);
     assert!(bool::from(decapsulation_key.ct_eq(&decapsulation_key.clone())));
     // Keys that differ in one place: in z, then in the secret polynomial.
@@ -685,7 +687,7 @@ impl TryRng for Infinite {
 impl TryCryptoRng for Infinite {}
 
 /// Checks that a generator's bytes become the seed and then `z`, and that its errors are returned.
-fn generators<P: ParameterSet>() {
+fn generators<P: CtruPrimeSet>() {
     let bytes: Vec<u8> = (100..164).collect();
     let (seed, z) = bytes.split_at(SEED_BYTES);
     let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&array(seed), &array(z));

@@ -7,15 +7,15 @@ use ctru_kem::engine::{
     Keys, Seeds,
 };
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, Packed13,
-    ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, Encoding, Packed13,
+    ParameterSet, SEED_BYTES, Scheme, SharedSecret,
 };
-use ctru_math::NtruPrimeRing;
-use ctru_tests::{every_set, every_set_at_length};
+use ctru_tests::{every_ctru_prime_set, every_ctru_prime_set_at_length};
+use sha2::{Digest, Sha512};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-every_set!(rows_that_do_not_fit_are_refused);
-every_set_at_length!(batches_cut_anywhere_are_one_batch);
+every_ctru_prime_set!(rows_that_do_not_fit_are_refused);
+every_ctru_prime_set_at_length!(batches_cut_anywhere_are_one_batch);
 
 const SEEDS: Expand<'_> = Expand {
     seed: b"the master seed of tests of rows",
@@ -30,18 +30,27 @@ pub(crate) fn expanded<P: ParameterSet, const N: usize>(
     index: usize,
     key: Option<&EncapsulationKey<P>>,
 ) -> [u8; N] {
-    let encoding = match P::Encoding::NAME {
-        "mixed-radix" => 1,
-        "packed13" => 2,
-        other => panic!("unknown encoding {other}"),
+    let is_ctru_prime = P::PARAMETERS.set().scheme() == Scheme::CtruPrime;
+    let code = match P::PARAMETERS.encoding() {
+        _ if !is_ctru_prime => 3,
+        Encoding::MixedRadix => 1,
+        Encoding::Packed13 => 2,
     };
     let context = expand.context.as_bytes();
-    let id = key.map_or([0; 33], |key| key.as_ref()[..33].try_into().unwrap());
+    let mut id = [0; 33];
+    match key {
+        Some(key) if is_ctru_prime => id.copy_from_slice(&key.as_ref()[..33]),
+        Some(key) => {
+            let hash = Sha512::new().chain_update([4]).chain_update(key).finalize();
+            id[..32].copy_from_slice(&hash[..32]);
+        }
+        None => {}
+    }
     let input = [
         b"ctru expand",
         &[if key.is_some() { 2 } else { 1 }][..],
-        &(P::Ring::N as u16).to_le_bytes(),
-        &[encoding, context.len() as u8],
+        &(P::PARAMETERS.degree() as u16).to_le_bytes(),
+        &[code, context.len() as u8],
         context,
         &vec![0; 32 - context.len()],
         expand.seed,
@@ -130,7 +139,7 @@ fn first_rows(count: usize) -> [u64; 4] {
 fn batches_cut_anywhere_are_one_batch<P: ParameterSet>() {
     const COUNT: usize = 21;
     const ON_DEVICE: usize = 5;
-    let mut random = Random(P::Ring::N as u64);
+    let mut random = Random(P::PARAMETERS.degree() as u64);
     let keys: Vec<_> = (0..COUNT as u8)
         .map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[1; 32]))
         .map(|key| key.encapsulation_key())

@@ -8,11 +8,11 @@ use ctru_kem::engine::{
     Context, DeviceEngine, DeviceOptions, Engine, Expand, KEY_PAIR_SEED_BYTES, Keys, Seeds,
 };
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, ParameterSet, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, SEED_BYTES, SharedSecret,
 };
-use ctru_tests::every_set_at_length;
+use ctru_tests::every_ctru_prime_set_at_length;
 
-every_set_at_length!(key_generation, encapsulation, decapsulation);
+every_ctru_prime_set_at_length!(key_generation, encapsulation, decapsulation);
 
 const AS_LARGE: [bool; 2] = [false, true];
 
@@ -49,7 +49,7 @@ fn expand(seed: &[u8; SEED_BYTES]) -> Expand<'_> {
 }
 
 /// Generates keys to pinned memory, so that the device encodes some of the encapsulation keys.
-fn key_generation<P: ParameterSet>() {
+fn key_generation<P: CtruPrimeSet>() {
     const COUNT: usize = 9;
     let traces = SECRETS.map(|secret| {
         trace(false, COUNT, |engine| {
@@ -75,7 +75,7 @@ fn key_generation<P: ParameterSet>() {
 }
 
 /// Encapsulates to fixed keys, in every form and with every product.
-fn encapsulation<P: ParameterSet>() {
+fn encapsulation<P: CtruPrimeSet>() {
     const COUNT: usize = 2;
     let encapsulation_keys: Vec<EncapsulationKey<P>> = seeds(7, COUNT)
         .iter()
@@ -103,7 +103,7 @@ fn encapsulation<P: ParameterSet>() {
 
 /// Decapsulates with two sets of keys and messages. None, some or all of the ciphertexts are
 /// rejected.
-fn decapsulation<P: ParameterSet>() {
+fn decapsulation<P: CtruPrimeSet>() {
     const COUNT: usize = 2;
     for as_large in AS_LARGE {
         let mut traces = Vec::new();

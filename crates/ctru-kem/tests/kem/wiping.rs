@@ -8,14 +8,14 @@
 use std::collections::HashSet;
 
 use corosensei::stack::{DefaultStack, Stack};
-use ctru_kem::{Ciphertext, DecapsulationKey, ParameterSet, SEED_BYTES};
+use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, SEED_BYTES};
 use ctru_math::Ring;
 use ctru_tests::backends::on_every_backend;
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 use sha3::{Digest, Sha3_512};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-every_set!(
+every_ctru_prime_set!(
     key_generation_wipes_seed_and_coins,
     encapsulation_wipes_seeds_message_and_coins,
     decapsulation_wipes_key_message_and_coins
@@ -70,12 +70,12 @@ const SEED: [u8; SEED_BYTES] = *b"a seed without words that repeat";
 const KEY_SEED: [u8; SEED_BYTES] = *b"another one, for the polynomials";
 const Z: [u8; SEED_BYTES] = *b"and this will be the rejection's";
 
-fn key<P: ParameterSet>() -> DecapsulationKey<P> {
+fn key<P: CtruPrimeSet>() -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&KEY_SEED, &Z)
 }
 
 /// Returns the message that `SEED` gives, the seed of its coins, and the coins.
-fn message<P: ParameterSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
+fn message<P: CtruPrimeSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
     let message = shake256(&SEED, P::Ring::MESSAGE_BYTES);
     let encapsulation_key = key.encapsulation_key();
     let digest = Sha3_512::digest([&encapsulation_key.as_ref()[..ID], &message].concat());
@@ -83,7 +83,7 @@ fn message<P: ParameterSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
     [message, digest[32..].to_vec(), coins]
 }
 
-fn key_generation_wipes_seed_and_coins<P: ParameterSet>() {
+fn key_generation_wipes_seed_and_coins<P: CtruPrimeSet>() {
     let coins = shake256(&KEY_SEED, 2 * P::Ring::COIN_BYTES);
     on_every_backend(|| {
         let mut generated = DecapsulationKey::placeholder();
@@ -95,7 +95,7 @@ fn key_generation_wipes_seed_and_coins<P: ParameterSet>() {
     });
 }
 
-fn encapsulation_wipes_seeds_message_and_coins<P: ParameterSet>() {
+fn encapsulation_wipes_seeds_message_and_coins<P: CtruPrimeSet>() {
     let key = key::<P>();
     let [message, coin_seed, coins] = message(&key);
     let encapsulation_key = key.encapsulation_key();
@@ -111,7 +111,7 @@ fn encapsulation_wipes_seeds_message_and_coins<P: ParameterSet>() {
     });
 }
 
-fn decapsulation_wipes_key_message_and_coins<P: ParameterSet>() {
+fn decapsulation_wipes_key_message_and_coins<P: CtruPrimeSet>() {
     let key = key::<P>();
     let [message, coin_seed, coins] = message(&key);
     let (ciphertext, secret) = key.encapsulation_key().encapsulate_deterministic(&SEED);

@@ -1,10 +1,9 @@
 //! Keys of CTRU-Prime with X25519. A private key is the 32 bytes from which it is generated.
 
-use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES, with_hybrid};
+use ctru_hybrid::{COIN_BYTES, DECAPSULATION_KEY_BYTES, Set, with_hybrid};
 
 use super::*;
-use crate::sets::set_named;
-use ctru_kem::Set;
+use crate::sets::hybrid_named;
 
 classes! {
     ctru_hybrid, Set, with_hybrid, COIN_BYTES;
@@ -15,7 +14,7 @@ classes! {
         /// Reads a key. Raises `InvalidKey` if the bytes are not a key.
         #[staticmethod]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-            Self::read(set_named(set)?, data)
+            Self::read(hybrid_named(set)?, data)
         }
 
         /// Returns how to make the key again, for `pickle` and `copy`.
@@ -32,7 +31,7 @@ classes! {
         /// Generates a key with the system's randomness.
         #[staticmethod]
         fn generate(py: Python<'_>, set: &str) -> PyResult<Self> {
-            let set = set_named(set)?;
+            let set = hybrid_named(set)?;
             let bytes = random::<DECAPSULATION_KEY_BYTES>()?;
             let key: Box<dyn Private<COIN_BYTES>> = with_hybrid!(set, P => {
                 py.detach(|| {
@@ -48,7 +47,7 @@ classes! {
         /// bytes.
         #[staticmethod]
         fn from_bytes(set: &str, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-            Self::read(set_named(set)?, data)
+            Self::read(hybrid_named(set)?, data)
         }
     }
 }

@@ -59,13 +59,6 @@ fn random<const BYTES: usize>() -> PyResult<Secret<BYTES>> {
     Ok(bytes)
 }
 
-/// Returns a copy of the secret bytes of the argument `name`.
-fn secret<const BYTES: usize>(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<Secret<BYTES>> {
-    let mut bytes = Secret::new(Zeroizing::new([0; BYTES]));
-    copy_to(argument, name, &mut **bytes)?;
-    Ok(bytes)
-}
-
 /// Encapsulates to a key without the GIL.
 fn encapsulate<'py, const COINS: usize>(
     py: Python<'py>,

@@ -1,6 +1,6 @@
-//! Keys of CTRU-Prime.
+//! Keys of CTRU-Prime and NTRU Prime.
 
-use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed, Parameters, with_parameters};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed, Parameters, Scheme, with_parameters};
 use pyo3::types::PyDict;
 
 use super::*;
@@ -33,7 +33,7 @@ classes! {
         /// The encoding of the public key: "mixed-radix" or "packed13".
         #[getter]
         fn encoding(&self) -> &'static str {
-            self.set.encoding.name()
+            self.set.encoding().name()
         }
     }
 
@@ -57,8 +57,9 @@ classes! {
             Self::seeded(seed.py(), named(set, encoding)?, copy_of(seed, "seed")?)
         }
 
-        /// Generates the key that 64 bytes determine: the seed of the polynomials, then `z`. It is
-        /// for test vectors only: with the same bytes, another set has a related key.
+        /// Generates the key that 64 bytes determine: the seed of the polynomials, then `z`. For
+        /// NTRU Prime, these are 32 bytes. It is for test vectors only: with the same bytes,
+        /// another set has a related key.
         #[staticmethod]
         #[pyo3(signature = (set, pair, *, encoding = "mixed-radix"))]
         fn from_vector_seeds(
@@ -67,7 +68,14 @@ classes! {
             encoding: &str,
         ) -> PyResult<Self> {
             let set = named(set, encoding)?;
-            let (py, pair) = (pair.py(), secret::<KEY_PAIR_SEED_BYTES>(pair, "pair")?);
+            let py = pair.py();
+            let mut both = Secret::new(Zeroizing::new([0; KEY_PAIR_SEED_BYTES]));
+            let bytes = match set.set().scheme() {
+                Scheme::CtruPrime => &mut both[..],
+                _ => &mut both[..SEED_BYTES],
+            };
+            copy_to(pair, "pair", bytes)?;
+            let pair = both;
             let [seed, z] = pair.as_chunks::<SEED_BYTES>().0 else {
                 unreachable!("a pair has two parts")
             };
@@ -99,7 +107,7 @@ classes! {
         /// The encoding of the public key: "mixed-radix" or "packed13".
         #[getter]
         fn encoding(&self) -> &'static str {
-            self.set.encoding.name()
+            self.set.encoding().name()
         }
     }
 }

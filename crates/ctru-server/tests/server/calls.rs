@@ -280,11 +280,11 @@ async fn quotas_and_preconditions() {
     let calls = &mut server.calls().await;
     let status = calls.generate_keys(request).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
-    // A set of the interface that this server does not compute.
-    let other = Some(ctru_server::proto::Scheme { set: 12, encoding: 0 });
+    // No set has this number.
+    let other = Some(ctru_server::proto::Scheme { set: 10, encoding: 0 });
     let status = calls.generate_keys(GenerateKeysRequest { scheme: other, ..request }).await;
     assert_eq!(status.unwrap_err().code(), Code::InvalidArgument);
     let described = calls.describe(DescribeRequest {}).await.unwrap().into_inner();
-    assert_eq!((described.schemes.len(), &*described.engine), (6, "test"));
+    assert_eq!((described.schemes.len(), &*described.engine), (12, "test"));
     assert_eq!(described.schemes[2].max_encapsulations, 3621);
 }

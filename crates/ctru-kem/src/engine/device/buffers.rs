@@ -214,11 +214,11 @@ mod tests {
     use super::super::powers::SharedMaps;
     use super::super::slot::Slot;
     use super::*;
-    use crate::{CtruPrime761, ParameterSet, Parameters};
+    use crate::{CtruPrime761, CtruPrime1277, ParameterSet, Parameters};
 
     /// Checks that the footprint covers what a slot allocates, and little more.
     fn check(parameters: Parameters) {
-        let (set, tuning) = (Set::of(parameters), Tuning::of(""));
+        let (set, tuning) = (Set::of(parameters).unwrap(), Tuning::of(""));
         let footprint = Footprint::of(set, tuning);
         let fused = tuning.fused_chunk;
         for chunk in [2, 3, 255, fused, fused + 1, 1000] {
@@ -244,18 +244,19 @@ mod tests {
     #[test]
     fn slots_have_the_sizes_of_the_documents() {
         let DeviceOptions { chunk, slots, memory_limit, merging, .. } = DeviceOptions::default();
-        let of = |parameters| Footprint::of(Set::of(parameters), Tuning::of(""));
+        let of = |parameters| Footprint::of(Set::of(parameters).unwrap(), Tuning::of(""));
         let of_761 = of(<CtruPrime761>::PARAMETERS);
         let mebibytes = |bytes: usize| (bytes + (1 << 19)) >> 20;
         assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
         let staged = 2 * merging.under_way * merging.rows;
         assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
-        let [.., largest, _] = Parameters::ALL else { panic!("no sets") };
-        assert_eq!(full_chunk(of(*largest).largest_chunk(memory_limit / slots)), 7424);
+        let of_1277 = of(<CtruPrime1277>::PARAMETERS);
+        assert_eq!(full_chunk(of_1277.largest_chunk(memory_limit / slots)), 7424);
     }
 
     #[test]
     fn footprints_are_those_of_slots() {
-        Parameters::ALL.iter().copied().for_each(check);
+        let has_kernels = |parameters: &Parameters| Set::of(*parameters).is_ok();
+        Parameters::ALL.iter().copied().filter(has_kernels).for_each(check);
     }
 }

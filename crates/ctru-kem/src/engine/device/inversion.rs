@@ -175,7 +175,7 @@ mod tests {
     fn all_memory_of_a_tree_is_wiped() {
         let device = EmulatedDevice::new();
         let queue = device.queue().unwrap();
-        let set = Set::of(<CtruPrime653>::PARAMETERS);
+        let set = Set::of(<CtruPrime653>::PARAMETERS).unwrap();
         let maps = SharedMaps::new();
         maps.get(&queue, set.chain).unwrap();
         let used = || {

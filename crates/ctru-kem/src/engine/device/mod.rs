@@ -135,6 +135,7 @@ impl<D: Device> DeviceEngine<D> {
     /// kernels allow fewer.
     ///
     /// # Errors
+    /// - [`EngineError::NoKernels`] if there are no kernels for the parameters.
     /// - [`EngineError::Options`] if chunks of one operation exceed the limit of memory.
     /// - [`EngineError::Device`] if a device or the host has too little memory.
     /// - [`EngineError::Threads`] if the system does not start the threads.
@@ -160,7 +161,7 @@ impl<D: Device> DeviceEngine<D> {
         match made.get() {
             Some(batches) => Ok(batches),
             None => {
-                let set = Set::of(parameters);
+                let set = Set::of(parameters)?;
                 let devices = self.devices.clone();
                 let batches = Batches::new(set, devices, &self.options, self.tuning)?;
                 Ok(made.get_or_init(|| batches))

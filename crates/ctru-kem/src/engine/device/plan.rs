@@ -42,7 +42,8 @@ pub enum Operation {
 /// ```
 ///
 /// # Errors
-/// [`EngineError::NoSlots`] or [`EngineError::Options`] if an engine would refuse the options.
+/// [`EngineError::NoKernels`] if there are no kernels for the parameters. [`EngineError::NoSlots`]
+/// or [`EngineError::Options`] if an engine would refuse the options.
 pub fn of_batch(
     parameters: Parameters,
     options: &DeviceOptions,
@@ -52,7 +53,7 @@ pub fn of_batch(
     if options.chunk == 0 || options.slots == 0 || gpus == 0 {
         return Err(EngineError::NoSlots);
     }
-    let (set, tuning) = (Set::of(parameters), Tuning::of(gpu));
+    let (set, tuning) = (Set::of(parameters)?, Tuning::of(gpu));
     let shape = match operation {
         Operation::KeyPairs => &set.shapes.key_pairs,
         Operation::PrivateKeys => &set.shapes.private_keys,

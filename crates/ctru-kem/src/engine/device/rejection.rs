@@ -15,7 +15,7 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 use crate::hash::{self, SEED_BYTES};
-use crate::params::ParameterSet;
+use crate::params::CtruPrimeSet;
 use crate::wipe::Secret;
 
 /// The number of operations that are hashed together. The widest vectors hold eight Keccak states.
@@ -28,7 +28,7 @@ const SECRET: usize = SEED_WORDS as usize;
 pub(super) type KeyOf<'a> = &'a dyn Fn(usize) -> &'a [u8];
 
 /// Returns the secrets that decapsulations of `ciphertexts` return if they reject them, in words.
-pub(super) fn secrets<P: ParameterSet>(
+pub(super) fn secrets<P: CtruPrimeSet>(
     key_of: KeyOf<'_>,
     ciphertexts: &[u8],
 ) -> Zeroizing<Vec<u64>> {

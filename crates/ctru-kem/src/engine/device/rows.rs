@@ -7,7 +7,7 @@ use ctru_gpu_runtime::{Device, Queue};
 
 use super::DeviceEngine;
 use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
-use super::set::Kind;
+use super::set::{Kind, Set};
 use crate::batch::count_rows;
 use crate::engine::lengths::{check_generation, check_operations};
 use crate::engine::rows::without_secrets_if_refused;
@@ -42,6 +42,10 @@ fn job_seeds<const N: usize, M>(seeds: Seeds<'_, N>, purpose: Purpose) -> JobSee
 }
 
 impl<D: Device> BatchEngine for DeviceEngine<D> {
+    fn supports(&self, parameters: Parameters) -> bool {
+        Set::of(parameters).is_ok()
+    }
+
     fn generate_rows(
         &self,
         parameters: Parameters,

@@ -21,8 +21,8 @@ use crate::engine::EngineError;
 use crate::expand::Purpose;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::keys::{DecapsulationKey, EncapsulationKey};
-use crate::parameters::Parameters;
-use crate::params::ParameterSet;
+use crate::parameters::{Encoding, Parameters};
+use crate::params::CtruPrimeSet;
 
 /// The kinds of keys.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -80,12 +80,7 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// Returns the description of `parameters`.
-    pub(super) fn of(parameters: Parameters) -> &'static Self {
-        with_parameters!(parameters, P => Self::of_type::<P>())
-    }
-
-    const fn of_type<P: ParameterSet>() -> &'static Self {
+    const fn of_type<P: CtruPrimeSet>() -> &'static Self {
         const {
             &Self {
                 parameters: P::PARAMETERS,
@@ -97,8 +92,8 @@ impl Set {
                 row: row::<P::Ring>() as usize,
                 coin_words: coin_words::<P::Ring>() as usize,
                 message_words: message_words::<P::Ring>() as usize,
-                key_generation: Purpose::key_generation::<P::Ring, P::Encoding>(),
-                encapsulation: Purpose::encapsulation::<P::Ring, P::Encoding>(),
+                key_generation: Purpose::key_generation::<P::Scheme>(),
+                encapsulation: Purpose::encapsulation::<P::Scheme>(),
                 chain: Chain::of::<P::Ring>(),
                 shapes: Self::shapes::<P>(),
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),
@@ -121,8 +116,8 @@ impl Set {
     }
 
     /// Returns the shapes of the operations.
-    const fn shapes<P: ParameterSet>() -> Shapes {
-        const fn shape<P: ParameterSet>(
+    const fn shapes<P: CtruPrimeSet>() -> Shapes {
+        const fn shape<P: CtruPrimeSet>(
             name: &'static str,
             traffic: Traffic,
             [seeds, keys, rows, results]: [usize; 4],
@@ -180,6 +175,31 @@ impl Set {
         most.min().unwrap_or(0) as usize
     }
 }
+
+/// Defines [`Set::of`].
+macro_rules! of_parameters {
+    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
+        $($encoding:ident => $known_answer:literal;)*
+    })+) => {
+        impl Set {
+            /// Returns the description of `parameters`.
+            ///
+            /// # Errors
+            /// [`EngineError::NoKernels`] if there are no kernels for them.
+            pub(super) fn of(parameters: Parameters) -> Result<&'static Self, EngineError> {
+                match (parameters.set, parameters.encoding) {
+                    $($(
+                        (crate::Set::$name, Encoding::$encoding) => {
+                            Ok(Self::of_type::<crate::$name<crate::$encoding>>())
+                        }
+                    )*)+
+                    _ => Err(EngineError::NoKernels { parameters }),
+                }
+            }
+        }
+    };
+}
+ctru_prime_sets!(of_parameters!);
 
 /// Overwrites each row of `rows` with `row`.
 fn fill(rows: &mut [u8], row: &[u8]) {

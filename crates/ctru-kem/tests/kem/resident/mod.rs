@@ -13,12 +13,12 @@ use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13, ParameterSet,
 };
-use ctru_tests::every_set;
+use ctru_tests::every_ctru_prime_set;
 
 use crate::common::emulated;
 use crate::failing_device::{FailingDevice, failure};
 
-every_set!(faults, traces);
+every_ctru_prime_set!(faults, traces);
 
 /// Runs all operations for five keys in chunks of two, on two slots at a time.
 fn operations<P: ParameterSet>(as_large: bool, seeds_each: bool, offset: usize) {

@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
 #[cfg(feature = "cuda")]
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
+#[cfg(feature = "cuda")]
+use ctru_server::WithCpu;
 use ctru_server::{CallSizes, LaneEngine, LaneEngines};
 
 use crate::Result;
@@ -106,6 +108,7 @@ impl EngineArgs {
         let gpus = gpu::Gpus::open(&self.gpus)?;
         let (name, device_bytes) = (gpus.name(), gpus.device_bytes());
         let engine = DeviceEngine::over(gpus.devices, DeviceOptions::default())?;
+        let engine = WithCpu::new(engine)?;
         let engine = match NonZeroU64::new(self.check_gpu) {
             Some(one_in) => LaneEngine::compared(engine, CallSizes::GPU, one_in)?,
             None => LaneEngine::new(engine, CallSizes::GPU),

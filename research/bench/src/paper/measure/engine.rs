@@ -2,7 +2,7 @@
 
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
-use ctru_kem::{ParameterSet, PublicKeyEncoding};
+use ctru_kem::{CtruPrimeSet, PublicKeyEncoding};
 use ctru_measure::{
     CASES, HostMemory, KeyUse, Operation, Record, ResidentWorkload, Workload, sample,
 };
@@ -27,7 +27,7 @@ const LATENCY_BATCHES: [usize; 2] = [1, 32];
 const COUNTED: usize = 1 << 17;
 
 /// Makes a record of batches on the engine.
-fn new_record<P: ParameterSet>(
+fn new_record<P: CtruPrimeSet>(
     bench: &str,
     operation: Operation,
     keys: KeyUse,
@@ -45,7 +45,7 @@ fn new_record<P: ParameterSet>(
 }
 
 /// Measures table 7, and power and memory of table 6.
-pub(super) fn operations<P: ParameterSet>(
+pub(super) fn operations<P: CtruPrimeSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
@@ -80,7 +80,7 @@ pub(super) fn operations<P: ParameterSet>(
 }
 
 /// Measures the latencies of small batches.
-pub(super) fn latencies<P: ParameterSet>(
+pub(super) fn latencies<P: CtruPrimeSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
@@ -98,7 +98,7 @@ pub(super) fn latencies<P: ParameterSet>(
 }
 
 /// Measures figure 7: chunks with one slot for each, and the same chunks on one slot.
-pub(super) fn streams<P: ParameterSet>(
+pub(super) fn streams<P: CtruPrimeSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {
@@ -116,7 +116,7 @@ pub(super) fn streams<P: ParameterSet>(
 }
 
 /// Measures `operations` operations in `count` equal chunks on `slots` slots.
-fn chunks<P: ParameterSet>(
+fn chunks<P: CtruPrimeSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
     bench: &str,
@@ -139,7 +139,7 @@ fn chunks<P: ParameterSet>(
 }
 
 /// Counts the work of operations, and measures them on data on the device.
-pub(super) fn on_device<P: ParameterSet>(
+pub(super) fn on_device<P: CtruPrimeSet>(
     session: &mut Session<'_>,
     device: CudaDevice,
 ) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_kem::engine::cuda;
-use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, ParameterSet};
+use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet};
 use ctru_math::NtruPrimeRing;
 use research_paper::table as compared;
 
@@ -32,7 +32,7 @@ pub(in crate::paper) fn run(options: &Options, report: Report<'_>) -> Result<(),
 }
 
 /// Measures the chosen parts for one parameter set.
-fn one_set<P: ParameterSet>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
+fn one_set<P: CtruPrimeSet>(session: &mut Session<'_>, devices: Devices) -> Result<(), Error> {
     let options = session.options;
     session.set = P::Ring::N.to_string();
     if !options.wants_set(&session.set) {

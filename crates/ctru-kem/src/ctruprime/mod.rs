@@ -1,0 +1,10 @@
+//! CTRU-Prime: `pke` is the encryption, `kem` the scheme, and `together` its batches of key pairs.
+
+mod kem;
+mod pke;
+#[cfg(feature = "std")]
+mod together;
+
+pub(crate) use kem::CtruPrime;
+#[cfg(all(feature = "std", debug_assertions))]
+pub use kem::decoded_keys;

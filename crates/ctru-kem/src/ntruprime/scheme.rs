@@ -1,0 +1,160 @@
+//! The scheme, as the parameter sets use it.
+
+use core::marker::PhantomData;
+
+use ctru_math::array::Array;
+
+use super::draw::{Named, Use, from_seed};
+use super::kem::{InvalidPrivateKey, PrivateKey, PublicKey, generate, public_key_start};
+#[cfg(feature = "std")]
+use crate::batch::Seeds;
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+#[cfg(feature = "std")]
+use crate::hash::{Id, NO_ID};
+use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
+use crate::scheme::{Scheme, SecretBytes, Seed, one};
+use crate::source::{NoRandomness, Source};
+#[cfg(feature = "std")]
+use crate::wipe::Secret;
+
+/// Streamlined NTRU Prime on the ring `R`.
+///
+/// A key pair follows from the seed alone; `z` is not used.
+#[derive(Debug)]
+pub struct NtruPrime<R>(PhantomData<R>);
+
+impl<R: Named> Scheme for NtruPrime<R> {
+    type EncapsulationKeyBytes = R::MixedRadixBytes;
+    type Public = PublicKey<R>;
+    type Private = PrivateKey<R>;
+
+    const DEGREE: usize = R::N;
+    const MODULUS: u32 = R::Q;
+    const SECRET_BYTES: usize = public_key_start::<R>();
+    #[cfg(feature = "std")]
+    const EXPAND_CODE: u8 = 3;
+
+    /// The first half is the seed.
+    fn expand_key_pair_seed(_: &str, seed: &Seed, pair: &mut [u8; KEY_PAIR_SEED_BYTES]) {
+        pair[..SEED_BYTES].copy_from_slice(seed);
+    }
+
+    fn generate(seed: &Seed, _: &Seed, key: &mut [u8]) {
+        let made = Self::generate_from(&mut from_seed::<R>(Use::KeyPair, seed), key);
+        made.expect("a seed gives all bytes");
+    }
+
+    fn generate_from(source: Source<'_>, key: &mut [u8]) -> Result<(), NoRandomness> {
+        generate::<R>(source, &mut R::MixedRadixBytes::zeroed(), key)
+    }
+
+    #[cfg(feature = "std")]
+    fn generate_together<K: Array<u8>>(
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        first: usize,
+        encapsulation_keys: &mut [R::MixedRadixBytes],
+        decapsulation_keys: &mut [K],
+    ) {
+        let purpose = crate::expand::Purpose::key_generation::<Self>();
+        let mut seed = Secret::<[u8; KEY_PAIR_SEED_BYTES]>::zeroed();
+        let mut encapsulation_keys = encapsulation_keys.iter_mut();
+        for (i, key) in decapsulation_keys.iter_mut().enumerate() {
+            seeds.write_group(purpose, first + i, [&NO_ID], [&mut *seed]);
+            let [seed, z] = seed.as_chunks().0 else { unreachable!("two halves") };
+            Self::generate(seed, z, key.as_mut());
+            if let Some(encapsulation_key) = encapsulation_keys.next() {
+                *encapsulation_key =
+                    *one(&key.as_ref()[Self::SECRET_BYTES..][..R::MixedRadixBytes::LEN]);
+            }
+        }
+    }
+
+    fn public(key: &R::MixedRadixBytes) -> PublicKey<R> {
+        PublicKey::new(key)
+    }
+
+    /// All bytes are a key.
+    fn read_public(key: &R::MixedRadixBytes) -> Result<PublicKey<R>, InvalidEncapsulationKey> {
+        Ok(PublicKey::new(key))
+    }
+
+    #[cfg(feature = "std")]
+    fn no_public() -> PublicKey<R> {
+        unreachable!("no encapsulation key is refused")
+    }
+
+    fn private(key: &[u8]) -> PrivateKey<R> {
+        PrivateKey::new(key)
+    }
+
+    fn read_private(key: &[u8]) -> Result<PrivateKey<R>, InvalidDecapsulationKey> {
+        PrivateKey::read(key).map_err(|error| match error {
+            InvalidPrivateKey::Polynomial => InvalidDecapsulationKey::SecretPolynomial,
+            InvalidPrivateKey::Hash => InvalidDecapsulationKey::Hash,
+        })
+    }
+
+    #[cfg(feature = "std")]
+    fn no_private() -> PrivateKey<R> {
+        PrivateKey::zeroed()
+    }
+
+    fn public_of(key: &PrivateKey<R>) -> &PublicKey<R> {
+        key.public_key()
+    }
+
+    #[cfg(feature = "std")]
+    fn id(key: &PublicKey<R>) -> Id {
+        let mut id = NO_ID;
+        let hash = key.hash();
+        id[..hash.len()].copy_from_slice(hash);
+        id
+    }
+
+    fn check(key: &PrivateKey<R>) -> Result<(), InvalidDecapsulationKey> {
+        if key.is_consistent() { Ok(()) } else { Err(InvalidDecapsulationKey::Inconsistent) }
+    }
+
+    /// Writes zeros, to which nobody can decapsulate.
+    fn write_encapsulation_placeholder(key: &mut [u8]) {
+        key.fill(0);
+    }
+
+    /// Writes zeros: each coefficient of `f` is -1, which no key has.
+    fn write_decapsulation_placeholder(key: &mut [u8]) {
+        key.fill(0);
+    }
+
+    fn encapsulate<const N: usize>(
+        keys: [&PublicKey<R>; N],
+        seeds: [&Seed; N],
+        ciphertexts: [&mut [u8]; N],
+        secrets: &mut [SecretBytes; N],
+    ) {
+        let outputs = ciphertexts.into_iter().zip(secrets);
+        for ((key, seed), (ciphertext, secret)) in keys.into_iter().zip(seeds).zip(outputs) {
+            let source = &mut from_seed::<R>(Use::Encapsulation, seed);
+            let made = Self::encapsulate_from(key, source, ciphertext, secret);
+            made.expect("a seed gives all bytes");
+        }
+    }
+
+    fn encapsulate_from(
+        key: &PublicKey<R>,
+        source: Source<'_>,
+        ciphertext: &mut [u8],
+        secret: &mut SecretBytes,
+    ) -> Result<(), NoRandomness> {
+        key.encapsulate(source, ciphertext, secret)
+    }
+
+    fn decapsulate<const N: usize>(
+        keys: [&PrivateKey<R>; N],
+        ciphertexts: [&[u8]; N],
+        secrets: &mut [SecretBytes; N],
+    ) {
+        for ((key, ciphertext), secret) in keys.into_iter().zip(ciphertexts).zip(secrets) {
+            key.decapsulate(ciphertext, secret);
+        }
+    }
+}
