@@ -477,6 +477,14 @@ fn blocks_on_several_threads_do_as_one_by_one() {
         ("st.global.u32 [%rd4], %r5; red.global.add.u32 [%rd1], 1;", true),
         ("atom.global.add.u32 %r9, [%rd1], 1; st.global.u32 [%rd4], %r9;", true),
         ("st.global.u32 [%rd1], %r5;", false),
+        // Each block waits for the one before, which would never end if it could not see it.
+        (
+            "setp.eq.u32 %p2, %r2, 0; @!%p2 bra $L_3; \
+             $L_2: ld.relaxed.gpu.global.u32 %r9, [%rd1]; setp.lt.u32 %p1, %r9, %r3; \
+             @%p1 bra $L_2; atom.global.add.u32 %r9, [%rd1], 1; \
+             $L_3: bar.sync 0; st.global.u32 [%rd4], %r5;",
+            true,
+        ),
         // Only block 47 writes what the others read.
         (
             "setp.eq.u32 %p1, %r3, 47; @%p1 st.global.u32 [%rd1], 5; \

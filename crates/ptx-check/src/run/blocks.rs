@@ -16,6 +16,9 @@ use super::warp::{Block, Memory};
 
 /// The largest number of blocks that a thread runs in a round.
 const MOST_AT_ONCE: u32 = 16;
+/// A block that executes this many times the instructions of the first one waits for what another
+/// block of its round does, which it cannot see. It runs again by itself.
+const PATIENCE: u64 = 16;
 
 /// Runs blocks with these numbers. Takes the executed instructions from `left`.
 fn one_by_one(
@@ -44,11 +47,12 @@ pub(super) fn run<'p>(
     let bytes: u64 = memory.regions.iter().map(|region| region.bytes.len() as u64).sum();
     let threads = rayon::current_num_threads();
     // An instruction takes about as long as it takes to copy some bytes for each thread.
-    let work = (before - *left).saturating_mul(u64::from(blocks - 1));
+    let each = before - *left;
+    let work = each.saturating_mul(u64::from(blocks - 1));
     let fits = bytes.saturating_mul(threads as u64 + 1) <= most_bytes;
     let mut next = 1;
     if threads > 1 && blocks > 2 && fits && work > bytes.max(1 << 16) {
-        next = together(new_block, memory, blocks, left, threads);
+        next = together(new_block, memory, blocks, left, each, threads);
     }
     one_by_one(&mut block, memory, next..blocks, left)
 }
@@ -59,6 +63,7 @@ fn together<'p>(
     memory: &mut Memory,
     blocks: u32,
     left: &mut u64,
+    each: u64,
     threads: usize,
 ) -> u32 {
     let at_once = (blocks / (4 * threads as u32)).clamp(1, MOST_AT_ONCE);
@@ -69,7 +74,8 @@ fn together<'p>(
     while next < blocks {
         let first = next;
         let from = |index: usize| first.saturating_add(index as u32 * at_once).min(blocks);
-        let limit = *left;
+        let patience = each.saturating_mul(PATIENCE * u64::from(at_once)).saturating_add(1 << 20);
+        let limit = patience.min(*left);
         let used: Vec<Result<u64, Fault>> = copies
             .par_iter_mut()
             .enumerate()
