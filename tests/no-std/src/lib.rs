@@ -24,7 +24,8 @@ use ctru_math::backend::{self, Backend};
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::mul;
 use ctru_math::{
-    Arithmetic, Poly, R653, R761, R857, R953, R1013, R1277, SmallPoly, compress, e8, invert, sample,
+    Arithmetic, NtruPrimeArithmetic, Poly, R653, R761, R857, R953, R1013, R1277, SmallPoly,
+    compress, e8, invert, sample, ternary,
 };
 
 #[panic_handler]
@@ -139,12 +140,36 @@ fn ntru_prime<R: ntruprime::Named>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Ma
     for secret in [&secret, &answer, &rejection] {
         mark(reveal, secret);
     }
-    if answer == secret && rejection != secret { 0 } else { 5 }
+    if answer != secret || rejection == secret {
+        return 5;
+    }
+    // Three operations at a time, whose hashes are computed together.
+    let coins = || from_seed::<R>(Use::Encapsulation, &seeds[1]);
+    let (mut first, mut second, mut third) = (coins(), coins(), coins());
+    let mut rows = [[0; NTRU_PRIME_ROOM]; 3];
+    let mut together = [[0; 32]; 3];
+    let bytes = ntruprime::ciphertext_bytes::<R>();
+    let sent = rows.each_mut().map(|row| &mut row[..bytes]);
+    let sources: [ntruprime::Source<'_>; 3] = [&mut first, &mut second, &mut third];
+    if ntruprime::encapsulate([&public; 3], sources, sent, &mut together).is_err() {
+        return 6;
+    }
+    mark(reveal, rows.as_flattened());
+    rows[1][0] ^= 1;
+    let mut answers = [[0; 32]; 3];
+    let received = rows.each_ref().map(|row| &black_box(row)[..bytes]);
+    ntruprime::decapsulate([&key; 3], received, &mut answers);
+    mark(reveal, together.as_flattened());
+    mark(reveal, answers.as_flattened());
+    if together == [secret; 3] && answers == [secret, rejection, secret] { 0 } else { 7 }
 }
 
 /// Runs the arithmetic that handles secrets, without the KEM around it. Returns 0 if the results
 /// agree with each other.
-fn arithmetic<R: Arithmetic>(coins: &R::CoinBytes, message: &R::MessageBytes) -> u32 {
+fn arithmetic<R: Arithmetic + NtruPrimeArithmetic>(
+    coins: &R::CoinBytes,
+    message: &R::MessageBytes,
+) -> u32 {
     let f: SmallPoly<R> = black_box(sample::sample_secret(coins));
     let g: SmallPoly<R> = black_box(sample::sample(coins));
     let Some(inverse) = Option::<Poly<R>>::from(invert::invert(&Poly::from(&f))) else { return 1 };
@@ -153,6 +178,11 @@ fn arithmetic<R: Arithmetic>(coins: &R::CoinBytes, message: &R::MessageBytes) ->
     if invert::invert_batch(&[&f, &g], &mut inverses, &mut nodes).is_err() || inverses[0] != inverse
     {
         return 2;
+    }
+    let mut nodes = [SmallPoly::zero(), SmallPoly::zero(), SmallPoly::one(), SmallPoly::one()];
+    ternary::invert_batch::<R>(black_box(&mut nodes));
+    if nodes[2..] != [SmallPoly::one(), SmallPoly::one()] {
+        return 9;
     }
     let h = black_box(mul::mul_small(&inverse, &g));
     if mul::mul(&h, &Poly::from(&f)) != Poly::from(&g) {
