@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, EncapsulationKey,
-    Packed13, ParameterSet, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
+    EncapsulationKey, Packed13, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_measure::Operation;
@@ -34,13 +34,13 @@ pub(super) fn subjects() -> Vec<Subject> {
     .collect()
 }
 
-fn of<P: ParameterSet>() -> Vec<Subject> {
+fn of<P: CtruPrimeSet>() -> Vec<Subject> {
     let mut subjects = single::<P>();
     subjects.extend(batch::<P>());
     subjects
 }
 
-fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnMut()>) -> Subject {
+fn subject<P: CtruPrimeSet>(operation: Operation, batch: usize, run: Box<dyn FnMut()>) -> Subject {
     Subject {
         operation,
         engine: "ctru",
@@ -52,7 +52,7 @@ fn subject<P: ParameterSet>(operation: Operation, batch: usize, run: Box<dyn FnM
     }
 }
 
-fn single<P: ParameterSet>() -> Vec<Subject> {
+fn single<P: CtruPrimeSet>() -> Vec<Subject> {
     let private = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
     let public = private.encapsulation_key();
     let (ciphertext, _) = public.encapsulate_deterministic(SEED);
@@ -84,7 +84,7 @@ fn single<P: ParameterSet>() -> Vec<Subject> {
     ]
 }
 
-fn batch<P: ParameterSet>() -> Vec<Subject> {
+fn batch<P: CtruPrimeSet>() -> Vec<Subject> {
     let engine = || CpuEngine::with_threads(1).expect("one thread");
     let mut public = vec![EncapsulationKey::<P>::placeholder(); BATCH];
     let mut private = vec![DecapsulationKey::<P>::placeholder(); BATCH];
