@@ -25,8 +25,8 @@ const SEEDS: Expand<'_> = Expand {
     first: 5,
 };
 
-/// Keys, ciphertexts, shared secrets, and what decapsulation makes of the ciphertexts after the last
-/// one was changed.
+/// Keys, ciphertexts, shared secrets, and what decapsulation makes of the ciphertexts after the
+/// last one was changed.
 type Results = [Vec<u8>; 5];
 
 /// Returns the results of this many operations of each kind.

@@ -285,7 +285,8 @@ fn products_of_matrices() {
             0x4100_4100,
         ),
         (
-            "mov.u32 %r10, 0x3f000fff; mov.u32 %r11, 0; mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32
+            "mov.u32 %r10, 0x3f000fff; mov.u32 %r11, 0;
+            mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32
             {%r20, %r21, %r22, %r23}, {%r10, %r10}, {%r10}, {%r11, %r11, %r11, %r11};
             st.global.u32 [%rd4], %r22;",
             1_f32.to_bits(),

@@ -1,22 +1,9 @@
 //! What an instruction computes from the operands of its own thread.
 
 use super::floating;
-use super::program::{window, window_of};
+use super::space::{window, window_of};
+use super::value::{Compute, low, signed};
 use crate::syntax::{Instruction, Kind, Type};
-
-/// Computes a result from up to four operands.
-pub(super) type Compute = Box<dyn Fn(&[u64; 4]) -> u64 + Send + Sync>;
-
-/// Returns the lowest bits of a value.
-pub(super) const fn low(value: u64, bits: u32) -> u64 {
-    if bits >= 64 { value } else { value & ((1 << bits) - 1) }
-}
-
-/// Returns the lowest bits of a value as a signed number.
-pub(super) const fn signed(value: u64, bits: u32) -> i64 {
-    let unused = 64 - bits;
-    ((value << unused) as i64) >> unused
-}
 
 /// Returns what an instruction computes, or `None` if it is not known.
 pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {

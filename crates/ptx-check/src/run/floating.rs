@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
-use super::arithmetic::{Compute, low, signed};
 use super::float::{Finite, Format, Number, Rounding};
+use super::value::{Compute, low, signed};
 use crate::syntax::{Kind, Type};
 
 /// Reads the name of a type: a format, and whether a register has two numbers.

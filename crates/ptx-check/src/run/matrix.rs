@@ -1,7 +1,7 @@
 //! Products of matrices, which the threads of a warp compute together.
 
-use super::arithmetic::low;
 use super::float::Format;
+use super::value::low;
 
 /// A product `d = a b + c` of 8 or 16 rows and 8 columns. Each thread of the warp holds some
 /// elements, as "PTX ISA" says under "Matrix Fragments".

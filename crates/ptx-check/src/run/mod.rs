@@ -20,6 +20,8 @@ mod floating;
 mod matrix;
 mod memory;
 mod program;
+mod space;
+mod value;
 mod warp;
 
 pub use self::fault::{Broken, Error, Rule};

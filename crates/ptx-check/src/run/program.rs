@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::arithmetic::{Compute, Wide, compute, low, update, with_carry};
+use super::arithmetic::{Wide, compute, update, with_carry};
 use super::fault::Error;
 use super::matrix::Product;
+use super::space::Space;
+use super::value::{Compute, low};
 use crate::syntax::{Function, Instruction, Kind, Module, Operand, Position, Type, Variable};
 
 /// Where an operand's value comes from.
@@ -30,49 +32,6 @@ pub(super) enum Special {
     WarpSize,
     /// The lanes whose numbers compare in this way with the thread's own.
     Lanes(&'static str),
-}
-
-/// A state space of an access.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    /// Arrays and variables of the module.
-    Global,
-    Shared,
-    Local,
-    Parameter,
-    /// The address tells the space.
-    Generic,
-}
-
-/// The generic addresses of shared memory, local memory and parameters begin here. Those of arrays
-/// and variables, which are lower, are the same in global memory.
-const WINDOW: u64 = 1 << 63;
-const WINDOWS: [(Space, &str, u64); 3] = [
-    (Space::Shared, "shared", WINDOW),
-    (Space::Local, "local", WINDOW | 1 << 40),
-    (Space::Parameter, "param", WINDOW | 2 << 40),
-];
-
-/// Returns the space to which a generic address leads, and the address in it.
-pub(super) fn located(generic: u64) -> (Space, u64) {
-    let window = WINDOWS.iter().find(|(.., start)| generic >> 40 == start >> 40);
-    window.map_or((Space::Global, generic), |&(space, _, start)| (space, generic - start))
-}
-
-/// Returns the generic address of the beginning of a space.
-pub(super) fn window(space: &str) -> Option<u64> {
-    match space {
-        "global" | "const" => Some(0),
-        name => {
-            let name = name.strip_suffix("::cta").unwrap_or(name);
-            WINDOWS.iter().find(|(_, known, _)| *known == name).map(|(.., start)| *start)
-        }
-    }
-}
-
-/// Returns where the space of a generic address begins.
-pub(super) fn window_of(generic: u64) -> u64 {
-    generic & (u64::from(generic >= WINDOW) * (u64::MAX << 40))
 }
 
 /// An address: a source and a distance from it.
@@ -225,7 +184,8 @@ pub(super) struct Vote {
 /// The number of barriers of a block.
 pub(super) const BARRIERS: u64 = 16;
 
-/// An operation with its guard, and the instruction that it comes from, but for the end of a kernel.
+/// An operation with its guard, and the instruction that it comes from. The end of a kernel comes
+/// from none.
 pub(super) struct Step<'m> {
     pub(super) guard: Option<(usize, bool)>,
     pub(super) op: Op,
@@ -392,7 +352,7 @@ impl<'m> Builder<'m> {
         self.code.steps.push(Step { guard, op, read: Some(read) });
     }
 
-    /// Gives places in local memory to the variables of a function, and to what it passes to others.
+    /// Gives places in local memory to the variables of a function and to what it passes on.
     fn local(&mut self, function: &'m Function<'m>, names: &mut Names<'m>) -> Result<(), Error> {
         let is_local = |variable: &&Variable<'_>| matches!(variable.space, "local" | "param");
         let mut variables: Vec<&Variable<'_>> = Vec::new();

@@ -125,7 +125,7 @@ pub struct Function<'a> {
     pub code: Vec<Instruction<'a>>,
     /// The instructions before which the labels stand. A label at the end stands before none.
     pub labels: HashMap<&'a str, usize>,
-    /// The tables of labels to which an indexed branch (`brx.idx`) jumps, by the names of the tables.
+    /// The tables of labels to which indexed branches (`brx.idx`) jump, by their names.
     pub tables: HashMap<&'a str, Vec<&'a str>>,
 }
 

@@ -31,8 +31,8 @@ impl<'a> Module<'a> {
         reached
     }
 
-    /// Returns the variables in shared memory that a kernel or a function that it calls names, those
-    /// of open length last.
+    /// Returns the variables in shared memory that a kernel, or a function that it calls, names.
+    /// Those of open length come last.
     #[must_use]
     pub fn shared<'m>(&'m self, kernel: &'m Function<'a>) -> Vec<&'m Variable<'a>> {
         let reached = self.reached(kernel);

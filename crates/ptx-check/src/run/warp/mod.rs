@@ -6,13 +6,12 @@ use std::time::Instant;
 
 use self::barrier::Arrival;
 use super::APART;
-use super::arithmetic::low;
 use super::fault::{Fault, Kind, Moment, Rule};
 use super::memory::{Order, Region, Use};
 use super::place;
-use super::program::{
-    Address, BARRIERS, Code, Op, Source, Space, Special, Step, extended, located,
-};
+use super::program::{Address, BARRIERS, Code, Op, Source, Special, Step, extended};
+use super::space::{Space, located};
+use super::value::low;
 
 /// The most instructions that a warp executes before another one may.
 const SLICE: u32 = 1 << 16;

@@ -16,7 +16,8 @@ for source in here.glob("*.cu"):
     program = ctypes.c_void_p()
     text, name = source.read_bytes(), source.name.encode()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name, 0, None, None) == 0
-    options = [b"-arch=compute_80", b"-lineinfo", b"-device-int128", b"-I" + bytes(toolkit / "include")]
+    include = b"-I" + bytes(toolkit / "include")
+    options = [b"-arch=compute_80", b"-lineinfo", b"-device-int128", include]
     status = nvrtc.nvrtcCompileProgram(
         program, len(options), (ctypes.c_char_p * len(options))(*options)
     )

@@ -3,7 +3,7 @@
 
 #define WARP 32
 
-// Sums `count` numbers: each warp by shuffles, each block in shared memory, all blocks by an atomic.
+// Sums numbers: each warp by shuffles, each block in shared memory, all blocks by an atomic.
 extern "C" __global__ void reduction(const float *in, float *out, int count) {
     __shared__ float sums[WARP];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
