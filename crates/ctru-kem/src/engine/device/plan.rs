@@ -82,7 +82,9 @@ mod tests {
     #[test]
     fn plans_of_all_sets_stay_within_memory() {
         for &parameters in Parameters::ALL {
-            let (set, tuning) = (Set::of(parameters), Tuning::of("NVIDIA H100"));
+            // Not all sets have kernels.
+            let Ok(set) = Set::of(parameters) else { continue };
+            let tuning = Tuning::of("NVIDIA H100");
             let footprint = Footprint::of(set, tuning);
             for memory_limit in [10 << 20, 200 << 20, 2 << 30] {
                 let options = DeviceOptions { memory_limit, ..DeviceOptions::default() };
