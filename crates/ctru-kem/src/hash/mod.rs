@@ -8,6 +8,9 @@
 //!   simd128 these are the states of a batch's operations. With AVX-512 they are also the two
 //!   states of a single decapsulation.
 //!
+//! Streamlined NTRU Prime has SHA-512 (`sha512`): of one input by the crate `sha2`, of several on
+//! interleaved states.
+//!
 //! With AVX-512 and in WebAssembly our own Keccak hashes one state as well, because it is faster
 //! there. On an AMD EPYC with Zen 5 cores, for n = 761 and with AVX-512, the three hashes of an
 //! encapsulation take 1.40 us; with `sha3` and `shake` they take 1.80 us. In WebAssembly on the
