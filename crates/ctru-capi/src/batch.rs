@@ -186,6 +186,34 @@ fn zeros(bytes: usize) -> Result<Zeroizing<Vec<u8>>, c_int> {
     Ok(zeros)
 }
 
+/// Calls `work` with the seeds of `count` key pairs: those of the caller, or random ones.
+///
+/// # Safety
+/// As for [`input`].
+unsafe fn with_key_pair_seeds(
+    parameters: Parameters,
+    coins: Option<Input>,
+    count: usize,
+    work: impl FnOnce(Seeds<'_, KEY_PAIR_SEED_BYTES>) -> Result<(), c_int>,
+) -> Result<(), c_int> {
+    if coins.is_none() || parameters.key_pair_seed_bytes() == KEY_PAIR_SEED_BYTES {
+        // SAFETY: the caller promises this.
+        return unsafe { with_seeds(coins, count, work) };
+    }
+    let bytes = count.checked_mul(KEY_PAIR_SEED_BYTES).ok_or(CTRU_ERROR_MEMORY)?;
+    let mut seeds = zeros(bytes)?;
+    let padded = seeds.as_chunks_mut().0;
+    // SAFETY: the caller promises this.
+    unsafe {
+        with_seeds::<SEED_BYTES>(coins, count, |rows| {
+            let Seeds::Each(rows) = rows else { return Err(CTRU_ERROR_INTERNAL) };
+            parameters.write_key_pair_seeds(rows.as_flattened(), padded);
+            Ok(())
+        })?;
+    }
+    work(Seeds::Each(padded))
+}
+
 /// Calls `work` with the seeds of `count` operations: those of the caller, or random ones.
 ///
 /// # Safety
@@ -264,7 +292,7 @@ unsafe fn generate(
         // SAFETY: the caller promises this of `coins`. Their slice ends before anything is written,
         // and the results have the bytes of the buffers.
         unsafe {
-            with_seeds(coins, count, work)?;
+            with_key_pair_seeds(parameters, coins, count, work)?;
             pk.write(&public)?;
             sk.write(&secret)
         }

@@ -130,7 +130,7 @@ fn batches<P: ParameterSet>(functions: &Functions) {
             sk_at,
             sk_len,
             coins.as_ptr(),
-            coins.len(),
+            COUNT * P::PARAMETERS.key_pair_seed_bytes(),
         );
         assert_eq!(made, CTRU_OK);
         // One key for all, then one key for each.
@@ -165,7 +165,10 @@ fn batches<P: ParameterSet>(functions: &Functions) {
             assert_eq!((received, &ss), (CTRU_OK, &again));
         }
         other_lengths::<P>(engine, set, &sk[..P::DECAPSULATION_KEY_BYTES]);
-        for (i, [seed, z]) in coins.as_chunks().0.as_chunks().0.iter().enumerate() {
+        let mut seeds = vec![[0; 64]; COUNT];
+        P::PARAMETERS.write_key_pair_seeds(&coins, &mut seeds);
+        for (i, seed) in seeds.iter().enumerate() {
+            let [seed, z] = seed.as_chunks().0 else { panic!("two halves") };
             let key = DecapsulationKey::<P>::generate_deterministic(seed, z);
             assert!(sk.chunks_exact(P::DECAPSULATION_KEY_BYTES).nth(i) == Some(key.as_ref()));
             let (sent, secret) = key

@@ -1,5 +1,6 @@
 //! What is known of parameters that are chosen at run time: sizes, the ring and the operations.
 
+use crate::hash::KEY_PAIR_SEED_BYTES;
 use crate::parameters::{Encoding, Parameters, Set};
 use crate::params::{self, Operations, ParameterSet, Types};
 use crate::scheme::Scheme;
@@ -20,6 +21,7 @@ pub struct Sizes {
 pub(crate) struct Description {
     pub(crate) name: &'static str,
     pub(crate) sizes: Sizes,
+    key_pair_seed: usize,
     degree: usize,
     modulus: u32,
     /// The right result of the known-answer test.
@@ -37,6 +39,7 @@ impl Description {
                     decapsulation_key: P::DECAPSULATION_KEY_BYTES,
                     ciphertext: P::CIPHERTEXT_BYTES,
                 },
+                key_pair_seed: <P as Types>::Scheme::KEY_PAIR_SEED_BYTES,
                 degree: <P as Types>::Scheme::DEGREE,
                 modulus: <P as Types>::Scheme::MODULUS,
                 known_answer: P::KNOWN_ANSWER,
@@ -51,6 +54,24 @@ impl Parameters {
     #[must_use]
     pub const fn sizes(self) -> Sizes {
         self.description().sizes
+    }
+
+    /// Returns the number of bytes from which a key pair is generated: 64 for CTRU-Prime, the seed
+    /// and `z`, and 32 for NTRU Prime, the seed.
+    #[must_use]
+    pub const fn key_pair_seed_bytes(self) -> usize {
+        self.description().key_pair_seed
+    }
+
+    /// Writes the seeds of a batch of key pairs from rows of
+    /// [`key_pair_seed_bytes`](Self::key_pair_seed_bytes). Zeros take the place of `z`, if there is
+    /// none.
+    pub fn write_key_pair_seeds(self, rows: &[u8], seeds: &mut [[u8; KEY_PAIR_SEED_BYTES]]) {
+        let bytes = self.key_pair_seed_bytes();
+        for (seed, row) in seeds.iter_mut().zip(rows.chunks_exact(bytes)) {
+            *seed = [0; KEY_PAIR_SEED_BYTES];
+            seed[..bytes].copy_from_slice(row);
+        }
     }
 
     /// Returns the degree `n` of the ring.

@@ -35,6 +35,8 @@ pub trait Scheme: 'static {
     const DEGREE: usize;
     /// The modulus `q` of the ring.
     const MODULUS: u32;
+    /// The bytes from which a key pair is generated: the seed and `z`, or the seed alone.
+    const KEY_PAIR_SEED_BYTES: usize;
     /// The bytes of a decapsulation key before its encapsulation key.
     const SECRET_BYTES: usize;
     /// The number of the scheme and its encoding in the input from which seeds are derived.

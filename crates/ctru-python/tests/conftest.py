@@ -14,7 +14,8 @@ import ctru
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[3]
-SETS = [(name, code) for name in ("653", "761", "1277") for code in ("mixed-radix", "packed13")]
+CTRU_PRIME = [(set, code) for set in ("653", "761", "1277") for code in ("mixed-radix", "packed13")]
+SETS = CTRU_PRIME + [(set, "mixed-radix") for set in ctru.SETS if set.startswith("sntrup")]
 
 
 @cache
@@ -36,7 +37,7 @@ def records(folder: Path, name: str) -> list[dict[str, Any]]:
     """Returns the records of a file of test vectors, with bytes instead of hex digits."""
 
     def value(key: str, text: Any) -> Any:
-        return text if key in ("n", "pk_encoding", "op") else bytes.fromhex(text)
+        return text if key in ("set", "n", "pk_encoding", "op") else bytes.fromhex(text)
 
     with (folder / name).open() as file:
         return [{key: value(key, text) for key, text in json.loads(line).items()} for line in file]
@@ -44,8 +45,9 @@ def records(folder: Path, name: str) -> list[dict[str, Any]]:
 
 def vectors(set: str, encoding: str) -> list[dict[str, Any]]:
     """Returns the test vectors of a parameter set, of this repository and of a folder beside it."""
-    name = f"ctru-prime-{set}-{encoding}.jsonl"
-    folders = [ROOT / "tests/vectors", ROOT / "../shared/kat"]
+    own = set.startswith("sntrup")
+    name = f"{set}.jsonl" if own else f"ctru-prime-{set}-{encoding}.jsonl"
+    folders = [ROOT / "tests/vectors", ROOT / ("../shared/sntrup" if own else "../shared/kat")]
     found = [folder for folder in folders if (folder / name).exists()]
     assert folders[0] in found
     return [record for folder in found for record in records(folder, name)]

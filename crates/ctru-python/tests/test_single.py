@@ -40,7 +40,7 @@ def test_round_trip(set, encoding):
 @pytest.mark.parametrize(("set", "encoding"), SETS)
 def test_vectors(set, encoding):
     for record in vectors(set, encoding):
-        pair = record["keygen_seed"] + record["z"]
+        pair = record["keygen_seed"] + record.get("z", b"")
         private = ctru.PrivateKey.from_vector_seeds(set, pair, encoding=encoding)
         assert private.to_bytes() == record["sk"]
         assert private.public_key().to_bytes() == record["pk"]
@@ -53,7 +53,8 @@ def test_vectors(set, encoding):
 @pytest.mark.parametrize(("set", "encoding"), SETS)
 def test_seeds_are_bound_to_the_set(set, encoding):
     seed = bytes(range(32))
-    pair = hashlib.shake_256(f"CTRU-Prime-{set} key v1".encode() + seed).digest(64)
+    name = f"CTRU-Prime-{set} key v1".encode()
+    pair = seed if set.startswith("sntrup") else hashlib.shake_256(name + seed).digest(64)
     private = ctru.PrivateKey.from_seed(set, seed, encoding=encoding)
     expected = ctru.PrivateKey.from_vector_seeds(set, pair, encoding=encoding)
     assert private.to_bytes() == expected.to_bytes()

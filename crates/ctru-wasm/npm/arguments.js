@@ -2,6 +2,14 @@ import { CtruError } from "./error.js";
 
 /** What the number of a set in the module has in addition, if its keys have 13 bits a coefficient. */
 const PACKED13 = 2 ** 16;
+/** The same for a set of NTRU Prime. */
+const SNTRUP = 2 ** 17;
+
+/** Returns the identifier of the set with a number. */
+function idOf(number) {
+  if (number >= SNTRUP) return `sntrup${number - SNTRUP}`;
+  return number >= PACKED13 ? `${number - PACKED13}-packed13` : number;
+}
 
 /**
  * Returns the sizes of all sets. `numbers` are those of the sets in the module, and `sizesOf` returns
@@ -9,7 +17,7 @@ const PACKED13 = 2 ** 16;
  */
 export function readSets(numbers, sizesOf) {
   const sets = Array.from(numbers, (number) => {
-    const id = number < PACKED13 ? number : `${number - PACKED13}-packed13`;
+    const id = idOf(number);
     const [
       encapsulationKeyBytes,
       decapsulationKeyBytes,
@@ -19,7 +27,7 @@ export function readSets(numbers, sizesOf) {
       encapsulationSeedBytes,
     ] = sizesOf(number);
     const set = {
-      name: `CTRU-Prime-${parseInt(id)}`,
+      name: number >= SNTRUP ? id : `CTRU-Prime-${parseInt(id)}`,
       encapsulationKeyBytes,
       decapsulationKeyBytes,
       ciphertextBytes,
@@ -36,8 +44,8 @@ export function readSets(numbers, sizesOf) {
 export function numberOf(sets, set) {
   if (typeof set === "number" && Object.hasOwn(sets, set)) return set;
   // The name of a set that has a number is no name.
-  if (typeof set === "string" && set.includes("-") && Object.hasOwn(sets, set)) {
-    return parseInt(set) + PACKED13;
+  if (typeof set === "string" && /[-s]/.test(set) && Object.hasOwn(sets, set)) {
+    return set.startsWith("sntrup") ? SNTRUP + Number(set.slice(6)) : parseInt(set) + PACKED13;
   }
   const got = ["number", "string"].includes(typeof set) ? set : typeof set;
   throw new CtruError("set", `the sets are ${Object.keys(sets).join(", ")}, got ${got}`);

@@ -1,23 +1,36 @@
 /**
- * The post-quantum KEM CTRU-Prime. Not standardised and not audited: for research and measurements.
+ * The post-quantum KEMs CTRU-Prime and Streamlined NTRU Prime. CTRU-Prime is not standardised. Neither
+ * is audited here.
  */
 
 /**
- * A parameter set. Public keys of sets that are numbers are in mixed-radix encoding; those of the
- * others have 13 bits per coefficient.
+ * A parameter set of CTRU-Prime (numbers: public keys in mixed-radix encoding; "packed13": 13 bits
+ * per coefficient) or of Streamlined NTRU Prime.
  */
-export type SetId = 653 | 761 | 1277 | "653-packed13" | "761-packed13" | "1277-packed13";
+export type SetId =
+  | 653
+  | 761
+  | 1277
+  | "653-packed13"
+  | "761-packed13"
+  | "1277-packed13"
+  | "sntrup653"
+  | "sntrup761"
+  | "sntrup857"
+  | "sntrup953"
+  | "sntrup1013"
+  | "sntrup1277";
 
 /** The sizes of a parameter set in bytes. */
 export interface SetInfo {
-  /** Such as "CTRU-Prime-761". */
+  /** Such as "CTRU-Prime-761" or "sntrup761". */
   readonly name: string;
   readonly encapsulationKeyBytes: number;
-  /** A decapsulation key is the secret polynomial, the encapsulation key, and 32 bytes `z`. */
+  /** A decapsulation key contains the encapsulation key. */
   readonly decapsulationKeyBytes: number;
   readonly ciphertextBytes: number;
   readonly sharedSecretBytes: number;
-  /** The seed of one key pair, 64 bytes: 32 bytes seed, then 32 bytes `z`. */
+  /** The seed of one key pair: 32 bytes seed, then 32 bytes `z`; of NTRU Prime, 32 bytes seed. */
   readonly keypairSeedBytes: number;
   /** The seed of one encapsulation, 32 bytes. */
   readonly encapsulationSeedBytes: number;

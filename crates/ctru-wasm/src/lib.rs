@@ -20,7 +20,8 @@ use set::parameters;
 #[cfg_attr(not(target_feature = "simd128"), wasm_bindgen(js_name = "scalar"))]
 pub fn name() {}
 
-/// Returns the numbers of all sets: the degree of the ring, plus 2^16 for 13-bit encoding.
+/// Returns the numbers of all sets: the degree of the ring, plus 2^16 for 13-bit encoding, or plus
+/// 2^17 for NTRU Prime.
 #[wasm_bindgen]
 pub fn numbers() -> Vec<u32> {
     set::numbers().collect()
@@ -33,10 +34,11 @@ pub fn numbers() -> Vec<u32> {
 /// [`Fault::Set`] if no set has the number.
 #[wasm_bindgen]
 pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
-    let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters(set)?.sizes();
-    let own = [encapsulation_key, decapsulation_key, ciphertext];
-    let common = [SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES, SEED_BYTES];
-    Ok(own.into_iter().chain(common).map(|bytes| bytes as u32).collect())
+    let parameters = parameters(set)?;
+    let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters.sizes();
+    let values = [encapsulation_key, decapsulation_key, ciphertext, SHARED_SECRET_BYTES];
+    let seeds = [parameters.key_pair_seed_bytes(), SEED_BYTES];
+    Ok(values.into_iter().chain(seeds).map(|bytes| bytes as u32).collect())
 }
 
 /// Generates `count` key pairs, at random or from one seed for each. Returns the encapsulation keys
@@ -49,10 +51,13 @@ pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
 pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Array, Fault> {
     wiping_the_stack::<STACK, _>(|| {
         let parameters = parameters(set)?;
-        let seeds = self::seeds::<KEY_PAIR_SEED_BYTES>(seeds, count)?;
+        let rows = self::seeds(seeds, count, parameters.key_pair_seed_bytes())?;
+        let mut seeds = Zeroizing::new(room(count, KEY_PAIR_SEED_BYTES)?);
+        let seeds = seeds.as_chunks_mut().0;
+        parameters.write_key_pair_seeds(&rows, seeds);
         let mut public = room(count, parameters.sizes().encapsulation_key)?;
         let mut private = Zeroizing::new(room(count, parameters.sizes().decapsulation_key)?);
-        let seeds = Seeds::Each(seeds.as_chunks().0);
+        let seeds = Seeds::Each(seeds);
         engine().generate_rows(parameters, seeds, Some(&mut public), &mut private)?;
         Ok(Array::pair(&Uint8Array::new(&public), &Uint8Array::new(&private)))
     })
@@ -74,7 +79,7 @@ pub fn encapsulate(
     wiping_the_stack::<STACK, _>(|| {
         let parameters = parameters(set)?;
         let keys = from_js(keys)?;
-        let seeds = self::seeds::<SEED_BYTES>(seeds, count)?;
+        let seeds = self::seeds(seeds, count, SEED_BYTES)?;
         let mut ciphertexts = room(count, parameters.sizes().ciphertext)?;
         let mut secrets = Zeroizing::new(room(count, SHARED_SECRET_BYTES)?);
         let seeds = Seeds::Each(seeds.as_chunks().0);
@@ -115,19 +120,20 @@ fn engine() -> &'static CpuEngine {
 }
 
 /// Returns the seeds of a batch: those of the caller, or random ones.
-fn seeds<const N: usize>(
+fn seeds(
     seeds: Option<Uint8Array>,
     count: usize,
+    row_bytes: usize,
 ) -> Result<Zeroizing<Vec<u8>>, Fault> {
     let Some(seeds) = seeds else {
-        let mut seeds = Zeroizing::new(room(count, N)?);
+        let mut seeds = Zeroizing::new(room(count, row_bytes)?);
         getrandom::fill(&mut seeds)?;
         return Ok(seeds);
     };
     let seeds = Zeroizing::new(from_js(&seeds)?);
-    if !seeds.len().is_multiple_of(N) {
+    if !seeds.len().is_multiple_of(row_bytes) {
         let actual = seeds.len();
-        return Err(EngineError::Rows { slice: "seeds", row_bytes: N, actual }.into());
+        return Err(EngineError::Rows { slice: "seeds", row_bytes, actual }.into());
     }
     Ok(seeds)
 }

@@ -1,16 +1,18 @@
 //! The parameter sets by number, as the JavaScript of the package names them.
 
-use ctru_kem::{Encoding, Parameters};
+use ctru_kem::{Encoding, Parameters, Scheme};
 
 use crate::fault::Fault;
 
-/// Returns the number of parameters: the degree of the ring, plus 2^16 for 13-bit encoding.
+/// Returns the number of parameters: the degree of the ring, plus 2^16 for 13-bit encoding, or plus
+/// 2^17 for NTRU Prime.
 fn number(parameters: Parameters) -> u32 {
-    let encoding = match parameters.encoding() {
-        Encoding::MixedRadix => 0,
-        Encoding::Packed13 => 1 << 16,
+    let kind = match (parameters.set().scheme(), parameters.encoding()) {
+        (Scheme::CtruPrime, Encoding::MixedRadix) => 0,
+        (Scheme::CtruPrime, Encoding::Packed13) => 1 << 16,
+        _ => 1 << 17,
     };
-    parameters.degree() as u32 + encoding
+    parameters.degree() as u32 + kind
 }
 
 /// Returns the numbers of all parameters.

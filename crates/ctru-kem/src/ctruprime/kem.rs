@@ -67,6 +67,7 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
 
     const DEGREE: usize = R::N;
     const MODULUS: u32 = R::Q;
+    const KEY_PAIR_SEED_BYTES: usize = KEY_PAIR_SEED_BYTES;
     const SECRET_BYTES: usize = R::SECRET_POLY_BYTES;
     #[cfg(feature = "std")]
     const EXPAND_CODE: u8 = E::ENCODING as u8;

@@ -30,6 +30,7 @@ impl<R: Named> Scheme for NtruPrime<R> {
 
     const DEGREE: usize = R::N;
     const MODULUS: u32 = R::Q;
+    const KEY_PAIR_SEED_BYTES: usize = SEED_BYTES;
     const SECRET_BYTES: usize = public_key_start::<R>();
     #[cfg(feature = "std")]
     const EXPAND_CODE: u8 = 3;

@@ -1,6 +1,6 @@
 //! Keys of CTRU-Prime and NTRU Prime.
 
-use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed, Parameters, Scheme, with_parameters};
+use ctru_kem::{KEY_PAIR_SEED_BYTES, KeyPairSeed, Parameters, with_parameters};
 use pyo3::types::PyDict;
 
 use super::*;
@@ -70,11 +70,7 @@ classes! {
             let set = named(set, encoding)?;
             let py = pair.py();
             let mut both = Secret::new(Zeroizing::new([0; KEY_PAIR_SEED_BYTES]));
-            let bytes = match set.set().scheme() {
-                Scheme::CtruPrime => &mut both[..],
-                _ => &mut both[..SEED_BYTES],
-            };
-            copy_to(pair, "pair", bytes)?;
+            copy_to(pair, "pair", &mut both[..set.key_pair_seed_bytes()])?;
             let pair = both;
             let [seed, z] = pair.as_chunks::<SEED_BYTES>().0 else {
                 unreachable!("a pair has two parts")
