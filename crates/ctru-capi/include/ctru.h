@@ -1,4 +1,4 @@
-/* The KEM CTRU-Prime for C. Made by cbindgen from crates/ctru-capi/src; do not edit.
+/* The KEMs CTRU-Prime and Streamlined NTRU Prime for C. Made by cbindgen from crates/ctru-capi/src; do not edit.
  *
  * Functions return CTRU_OK or one of the codes below. After another code than CTRU_OK no output has
  * been written, apart from `row`. Pointers must point to as many bytes as the text of a function
@@ -10,6 +10,24 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+// The set sntrup653 in the functions for batches.
+#define CTRU_SNTRUP653 11
+
+// The set sntrup761 in the functions for batches.
+#define CTRU_SNTRUP761 12
+
+// The set sntrup857 in the functions for batches.
+#define CTRU_SNTRUP857 13
+
+// The set sntrup953 in the functions for batches.
+#define CTRU_SNTRUP953 14
+
+// The set sntrup1013 in the functions for batches.
+#define CTRU_SNTRUP1013 15
+
+// The set sntrup1277 in the functions for batches.
+#define CTRU_SNTRUP1277 16
 
 // The largest number of threads of an engine.
 #define CTRU_MAX_THREADS 4096
@@ -68,6 +86,12 @@
 // Bytes from which an encapsulation of CTRU-Prime with X25519 is derived.
 #define CTRU_X25519_ENCAPS_COINS 64
 
+// Bytes from which a key pair of NTRU Prime is derived.
+#define CTRU_SNTRUP_KEYPAIR_COINS 32
+
+// Bytes from which an encapsulation of NTRU Prime is derived.
+#define CTRU_SNTRUP_ENCAPS_COINS 32
+
 // Bytes of a public key of CTRU-Prime-653.
 #define CTRU_PRIME_653_PUBLIC_KEY_BYTES 994
 
@@ -121,6 +145,60 @@
 
 // Bytes of a ciphertext of CTRU-Prime-1277 with X25519.
 #define CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES 1629
+
+// Bytes of a public key of sntrup653.
+#define CTRU_SNTRUP653_PUBLIC_KEY_BYTES 994
+
+// Bytes of a secret key of sntrup653.
+#define CTRU_SNTRUP653_SECRET_KEY_BYTES 1518
+
+// Bytes of a ciphertext of sntrup653.
+#define CTRU_SNTRUP653_CIPHERTEXT_BYTES 897
+
+// Bytes of a public key of sntrup761.
+#define CTRU_SNTRUP761_PUBLIC_KEY_BYTES 1158
+
+// Bytes of a secret key of sntrup761.
+#define CTRU_SNTRUP761_SECRET_KEY_BYTES 1763
+
+// Bytes of a ciphertext of sntrup761.
+#define CTRU_SNTRUP761_CIPHERTEXT_BYTES 1039
+
+// Bytes of a public key of sntrup857.
+#define CTRU_SNTRUP857_PUBLIC_KEY_BYTES 1322
+
+// Bytes of a secret key of sntrup857.
+#define CTRU_SNTRUP857_SECRET_KEY_BYTES 1999
+
+// Bytes of a ciphertext of sntrup857.
+#define CTRU_SNTRUP857_CIPHERTEXT_BYTES 1184
+
+// Bytes of a public key of sntrup953.
+#define CTRU_SNTRUP953_PUBLIC_KEY_BYTES 1505
+
+// Bytes of a secret key of sntrup953.
+#define CTRU_SNTRUP953_SECRET_KEY_BYTES 2254
+
+// Bytes of a ciphertext of sntrup953.
+#define CTRU_SNTRUP953_CIPHERTEXT_BYTES 1349
+
+// Bytes of a public key of sntrup1013.
+#define CTRU_SNTRUP1013_PUBLIC_KEY_BYTES 1623
+
+// Bytes of a secret key of sntrup1013.
+#define CTRU_SNTRUP1013_SECRET_KEY_BYTES 2417
+
+// Bytes of a ciphertext of sntrup1013.
+#define CTRU_SNTRUP1013_CIPHERTEXT_BYTES 1455
+
+// Bytes of a public key of sntrup1277.
+#define CTRU_SNTRUP1277_PUBLIC_KEY_BYTES 2067
+
+// Bytes of a secret key of sntrup1277.
+#define CTRU_SNTRUP1277_SECRET_KEY_BYTES 3059
+
+// Bytes of a ciphertext of sntrup1277.
+#define CTRU_SNTRUP1277_CIPHERTEXT_BYTES 1847
 
 // An engine for batches: a set of threads. Several threads may use it at the same time. The
 // calling thread computes batches of one key pair or of up to 8 other operations by itself.
@@ -481,6 +559,246 @@ int ctru_prime_1277_x25519_encaps_derand(uint8_t *ct,
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_prime_1277_x25519_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of sntrup653: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_sntrup653_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of sntrup653 that
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the seed of a key file.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_sntrup653_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of sntrup653:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup653_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of sntrup653
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_sntrup653_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of sntrup653:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup653_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of sntrup761: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_sntrup761_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of sntrup761 that
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the seed of a key file.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_sntrup761_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of sntrup761:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup761_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of sntrup761
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_sntrup761_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of sntrup761:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup761_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of sntrup857: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_sntrup857_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of sntrup857 that
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the seed of a key file.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_sntrup857_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of sntrup857:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup857_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of sntrup857
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_sntrup857_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of sntrup857:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup857_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of sntrup953: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_sntrup953_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of sntrup953 that
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the seed of a key file.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_sntrup953_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of sntrup953:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup953_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of sntrup953
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_sntrup953_encaps_derand(uint8_t *ct, uint8_t *ss, const uint8_t *pk, const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of sntrup953:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup953_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of sntrup1013: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_sntrup1013_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of sntrup1013 that
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the seed of a key file.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_sntrup1013_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of sntrup1013:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup1013_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of sntrup1013
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_sntrup1013_encaps_derand(uint8_t *ct,
+                                  uint8_t *ss,
+                                  const uint8_t *pk,
+                                  const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of sntrup1013:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup1013_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
+
+// Generates a key pair of sntrup1277: `pk`, then `sk`.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has.
+int ctru_sntrup1277_keypair(uint8_t *pk, uint8_t *sk);
+
+// Generates the key pair of sntrup1277 that
+// `coins` determine: 32 secret, uniform bytes, which
+// must be used once. They are the seed of a key file.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the coins.
+int ctru_sntrup1277_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Encapsulates to the public key `pk` of sntrup1277:
+// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup1277_encaps(uint8_t *ct, uint8_t *ss, const uint8_t *pk);
+
+// Encapsulates to the public key `pk` of sntrup1277
+// the shared secret that `coins` determine: 32 secret,
+// uniform bytes, which must be used once.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have, and to the
+// readable bytes of the coins.
+int ctru_sntrup1277_encaps_derand(uint8_t *ct,
+                                  uint8_t *ss,
+                                  const uint8_t *pk,
+                                  const uint8_t *coins);
+
+// Decapsulates `ct` with the secret key `sk` of sntrup1277:
+// writes the shared secret, 32 bytes, to `ss`. A ciphertext that encapsulation did not
+// make is no error: it gives a secret that nobody else knows.
+//
+// # Safety
+// Pointers that are not null point to as many bytes as the values have.
+int ctru_sntrup1277_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
 
 // Generates the key pair of CTRU-Prime-653 that `seed`
 // determines: 32 secret, uniform bytes, the short form of a secret key, and the form of

@@ -6,7 +6,8 @@ use rand_core::{CryptoRng, TryCryptoRng};
 
 use crate::hash::SEED_BYTES;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret, infallible};
-use crate::params::{DecodedPrivate, DecodedPublic, ParameterSet};
+use crate::params::ParameterSet;
+use crate::scheme::{DecodedPrivate, DecodedPublic};
 use crate::source::with_source;
 
 /// An encapsulation key in the form in which the arithmetic needs it. It gives the results of the

@@ -24,7 +24,6 @@ use core::{array, fmt};
 
 use crate::error::ContextTooLong;
 use crate::hash::{self, Id, SEED_BYTES};
-use crate::scheme::Scheme;
 
 /// The name of the use of a master seed, such as a data set: 0 to 32 bytes.
 ///
@@ -136,19 +135,19 @@ impl fmt::Debug for Expand<'_> {
 pub(crate) struct Purpose([u8; 4]);
 
 impl Purpose {
-    /// Returns the purpose of seeds of key pairs.
-    pub(crate) const fn key_generation<S: Scheme>() -> Self {
-        Self::new::<S>(1)
+    /// Returns the purpose of seeds of key pairs. `code` is the byte of the scheme and its encoding.
+    pub(crate) const fn key_generation(degree: usize, code: u8) -> Self {
+        Self::new(1, degree, code)
     }
 
     /// Returns the purpose of seeds of encapsulations.
-    pub(crate) const fn encapsulation<S: Scheme>() -> Self {
-        Self::new::<S>(2)
+    pub(crate) const fn encapsulation(degree: usize, code: u8) -> Self {
+        Self::new(2, degree, code)
     }
 
-    const fn new<S: Scheme>(operation: u8) -> Self {
-        let [low, high] = (S::DEGREE as u16).to_le_bytes();
-        Self([operation, low, high, S::EXPAND_CODE])
+    const fn new(operation: u8, degree: usize, code: u8) -> Self {
+        let [low, high] = (degree as u16).to_le_bytes();
+        Self([operation, low, high, code])
     }
 }
 
@@ -223,9 +222,10 @@ mod tests {
     use crate::encoding::{MixedRadix, Packed13};
     use crate::hash::Id;
     use crate::ntruprime::NtruPrime;
+    use crate::scheme::Scheme;
 
     const BASE: Expand<'_> = Expand { seed: &[1; 32], context: Context::literal(b"a"), first: 0 };
-    const PURPOSE: Purpose = Purpose::encapsulation::<CtruPrime<R761, MixedRadix>>();
+    const PURPOSE: Purpose = <CtruPrime<R761, MixedRadix>>::ENCAPSULATION;
 
     fn derive(expand: Expand<'_>, purpose: Purpose, id: &Id) -> [u8; 32] {
         let mut seed = [0; 32];
@@ -246,11 +246,11 @@ mod tests {
         let id = [7; 33];
         for purpose in [
             PURPOSE,
-            Purpose::key_generation::<CtruPrime<R761, MixedRadix>>(),
-            Purpose::encapsulation::<CtruPrime<R653, MixedRadix>>(),
-            Purpose::encapsulation::<CtruPrime<R761, Packed13>>(),
-            Purpose::key_generation::<CtruPrime<R761, Packed13>>(),
-            Purpose::encapsulation::<NtruPrime<R761>>(),
+            <CtruPrime<R761, MixedRadix>>::KEY_GENERATION,
+            <CtruPrime<R653, MixedRadix>>::ENCAPSULATION,
+            <CtruPrime<R761, Packed13>>::ENCAPSULATION,
+            <CtruPrime<R761, Packed13>>::KEY_GENERATION,
+            <NtruPrime<R761>>::ENCAPSULATION,
         ] {
             check_new(BASE, purpose, &id);
         }

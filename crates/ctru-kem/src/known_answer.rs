@@ -1,12 +1,8 @@
 //! A test of the computation itself, for programs that run it before they use a parameter set.
 
-use sha3::Sha3_256;
-use sha3::digest::{FixedOutputReset, Update};
 use thiserror::Error;
 
 use crate::description::Description;
-use crate::hash::SEED_BYTES;
-use crate::keys::DecapsulationKey;
 use crate::parameters::Parameters;
 use crate::params::ParameterSet;
 
@@ -54,22 +50,4 @@ impl Description {
             Err(WrongAnswer { set: self.name })
         }
     }
-}
-
-/// Returns the first half of the SHA3-256 hash of the results, as a big-endian number.
-pub(crate) fn answer<P: ParameterSet>() -> u128 {
-    let key = DecapsulationKey::<P>::generate_deterministic(&[1; SEED_BYTES], &[2; SEED_BYTES]);
-    let public = key.encapsulation_key();
-    let (mut ciphertext, sent) = public.encapsulate_deterministic(&[3; SEED_BYTES]);
-    let received = key.decapsulate(&ciphertext);
-    let mut hash = Sha3_256::default();
-    for result in [public.as_bytes(), key.as_bytes(), ciphertext.as_bytes()] {
-        hash.update(result);
-    }
-    ciphertext.as_mut_bytes()[0] ^= 1;
-    for secret in [sent, received, key.decapsulate(&ciphertext)] {
-        hash.update(secret.as_bytes());
-    }
-    let hash: [u8; 32] = hash.finalize_fixed_reset().into();
-    u128::from_be_bytes(*hash.first_chunk().expect("16 of 32 bytes"))
 }

@@ -17,10 +17,13 @@ extern crate alloc;
 #[macro_use]
 mod parameters;
 
+mod answer;
 #[cfg(feature = "std")]
 mod batch;
 #[cfg(feature = "std")]
 mod bytes;
+#[cfg(feature = "std")]
+mod cores;
 mod ctruprime;
 mod decoded;
 mod description;

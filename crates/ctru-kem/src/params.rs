@@ -5,23 +5,24 @@
 //! [`Scheme`]. [`Operations`] holds some of them as a value, for a set that is chosen at run time.
 
 use core::array;
-use core::fmt::Debug;
-use core::hash::Hash;
 use core::marker::PhantomData;
 
 use ctru_math::array::Array;
 use ctru_math::{Arithmetic, Ring};
 
+use crate::answer::answer;
 #[cfg(feature = "std")]
-use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds, cpu};
+use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds};
+#[cfg(feature = "std")]
+use crate::cores;
 use crate::ctruprime::CtruPrime;
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
-use crate::known_answer;
 use crate::ntruprime::{self, NtruPrime};
 use crate::parameters::{Encoding, Parameters, Set};
-use crate::scheme::{Scheme, SecretBytes, Seed, one};
+pub use crate::scheme::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, Types};
+use crate::scheme::{DecodedPrivate, DecodedPublic, Scheme, SecretBytes, Seed, one};
 use crate::source::{NoRandomness, Source};
 #[cfg(feature = "std")]
 use crate::threads::ThreadPool;
@@ -52,25 +53,6 @@ pub trait CtruPrimeSet: ParameterSet {
     type Encoding: PublicKeyEncoding;
 }
 
-/// The array of the bytes of an encapsulation key of `P`.
-pub type EncapsulationKeyBytes<P> = <<P as Types>::Scheme as Scheme>::EncapsulationKeyBytes;
-/// The array of the bytes of a decapsulation key of `P`.
-pub type DecapsulationKeyBytes<P> = <P as Types>::DecapsulationKeyBytes;
-/// The array of the bytes of a ciphertext of `P`.
-pub type CiphertextBytes<P> = <P as Types>::CiphertextBytes;
-
-/// The types of a parameter set. Users cannot name this trait, which seals [`ParameterSet`].
-pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
-    /// The scheme on the set's ring.
-    type Scheme: Scheme;
-    /// The bytes of a decapsulation key.
-    type DecapsulationKeyBytes: Array<u8>;
-    /// The bytes of a ciphertext.
-    type CiphertextBytes: Array<u8>;
-    /// The result of the known-answer test, as an implementation in Python has computed it.
-    const KNOWN_ANSWER: u128;
-}
-
 /// Returns the arrays that bytes are, one after the other.
 #[cfg(feature = "std")]
 fn rows<A: Array<u8>>(bytes: &[u8]) -> &[A] {
@@ -82,11 +64,6 @@ fn rows<A: Array<u8>>(bytes: &[u8]) -> &[A] {
 fn rows_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut [A] {
     A::of_slice_mut(bytes).0
 }
-
-/// A decoded encapsulation key of a set.
-pub(crate) type DecodedPublic<P> = <<P as Types>::Scheme as Scheme>::Public;
-/// A decoded decapsulation key of a set.
-pub(crate) type DecodedPrivate<P> = <<P as Types>::Scheme as Scheme>::Private;
 
 /// Passes the operations to another macro, after its arguments. Keys, ciphertexts and placeholders
 /// have the bytes of their type; a batch has one row for each operation.
@@ -165,7 +142,7 @@ macro_rules! operations {
         }
         /// Returns the result of the known-answer test.
         fn known_answer() -> u128 {
-            known_answer::answer::<Self>()
+            answer::<Self>()
         }
         /// Generates key pairs. There are as many encapsulation keys as decapsulation keys, or
         /// none.
@@ -177,7 +154,7 @@ macro_rules! operations {
             decapsulation_keys: &mut [u8],
         ) {
             let (public, private) = (rows_mut(encapsulation_keys), rows_mut(decapsulation_keys));
-            cpu::generate::<Self>(pool, seeds, public, private)
+            cores::generate::<Self>(pool, seeds, public, private)
         }
         /// Encapsulates a batch.
         ///
@@ -193,7 +170,7 @@ macro_rules! operations {
             secrets: &mut [u8],
         ) -> Result<(), EngineError> {
             let (ciphertexts, secrets) = (rows_mut(ciphertexts), rows_mut(secrets));
-            cpu::encapsulate::<Self>(pool, keys, seeds, ciphertexts, secrets)
+            cores::encapsulate::<Self>(pool, keys, seeds, ciphertexts, secrets)
         }
         /// Decapsulates a batch.
         ///
@@ -207,7 +184,7 @@ macro_rules! operations {
             ciphertexts: &[u8],
             secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            cpu::decapsulate::<Self>(pool, keys, rows(ciphertexts), rows_mut(secrets))
+            cores::decapsulate::<Self>(pool, keys, rows(ciphertexts), rows_mut(secrets))
         }
         /// Decodes encapsulation keys.
         ///
@@ -218,7 +195,7 @@ macro_rules! operations {
             pool: &ThreadPool,
             keys: &[u8],
         ) -> Result<LoadedKeys, EngineError> {
-            cpu::load::<cpu::PublicKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
+            cores::load::<cores::PublicKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
         }
         /// Decodes decapsulation keys.
         ///
@@ -229,7 +206,7 @@ macro_rules! operations {
             pool: &ThreadPool,
             keys: &[u8],
         ) -> Result<LoadedKeys, EngineError> {
-            cpu::load::<cpu::PrivateKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
+            cores::load::<cores::PrivateKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
         }
     } };
 }

@@ -1,6 +1,8 @@
 //! What a scheme does on a ring. The operations of each parameter set are compiled from it.
 
 use core::array;
+use core::fmt::Debug;
+use core::hash::Hash;
 
 use ctru_math::array::Array;
 use subtle::ConstantTimeEq;
@@ -8,6 +10,8 @@ use subtle::ConstantTimeEq;
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+#[cfg(feature = "std")]
+use crate::expand::Purpose;
 #[cfg(feature = "std")]
 use crate::hash::Id;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
@@ -42,6 +46,12 @@ pub trait Scheme: 'static {
     /// The number of the scheme and its encoding in the input from which seeds are derived.
     #[cfg(feature = "std")]
     const EXPAND_CODE: u8;
+    /// The purpose of seeds of key pairs.
+    #[cfg(feature = "std")]
+    const KEY_GENERATION: Purpose = Purpose::key_generation(Self::DEGREE, Self::EXPAND_CODE);
+    /// The purpose of seeds of encapsulations.
+    #[cfg(feature = "std")]
+    const ENCAPSULATION: Purpose = Purpose::encapsulation(Self::DEGREE, Self::EXPAND_CODE);
 
     /// Writes the seed and `z` of the key pair that 32 bytes determine, for the set with this name.
     fn expand_key_pair_seed(name: &str, seed: &Seed, pair: &mut [u8; KEY_PAIR_SEED_BYTES]);
@@ -149,6 +159,30 @@ pub trait Scheme: 'static {
         }
     }
 }
+
+/// The array of the bytes of an encapsulation key of `P`.
+pub type EncapsulationKeyBytes<P> = <<P as Types>::Scheme as Scheme>::EncapsulationKeyBytes;
+/// The array of the bytes of a decapsulation key of `P`.
+pub type DecapsulationKeyBytes<P> = <P as Types>::DecapsulationKeyBytes;
+/// The array of the bytes of a ciphertext of `P`.
+pub type CiphertextBytes<P> = <P as Types>::CiphertextBytes;
+
+/// The types of a parameter set. Users cannot name this trait, which seals [`ParameterSet`].
+pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
+    /// The scheme on the set's ring.
+    type Scheme: Scheme;
+    /// The bytes of a decapsulation key.
+    type DecapsulationKeyBytes: Array<u8>;
+    /// The bytes of a ciphertext.
+    type CiphertextBytes: Array<u8>;
+    /// The result of the known-answer test, as an implementation in Python has computed it.
+    const KNOWN_ANSWER: u128;
+}
+
+/// A decoded encapsulation key of a set.
+pub(crate) type DecodedPublic<P> = <<P as Types>::Scheme as Scheme>::Public;
+/// A decoded decapsulation key of a set.
+pub(crate) type DecodedPrivate<P> = <<P as Types>::Scheme as Scheme>::Private;
 
 /// Returns the single array that bytes are.
 ///

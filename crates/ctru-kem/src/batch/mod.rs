@@ -1,6 +1,5 @@
-//! Batches: what all engines take and return, and the operations on the cores of the machine.
+//! Batches: what all engines take and return.
 
-pub(crate) mod cpu;
 mod error;
 mod keys;
 

@@ -12,6 +12,7 @@ use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, Poly, SmallPoly};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
+use super::layout::{Parts, assemble, write_parts};
 use super::pke::{self, KeyPolynomials};
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
@@ -20,7 +21,7 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{self, Hashed, Id, KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::scheme::{Scheme, SecretBytes, Seed, one, one_mut};
 use crate::source::{NoRandomness, Source};
-use crate::wipe::{Secret, wipe, wipe_stack};
+use crate::wipe::{Secret, wipe_stack};
 
 /// CTRU-Prime on the ring `R` with the encoding `E` of encapsulation keys.
 #[derive(Debug)]
@@ -101,7 +102,12 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         decapsulation_keys: &mut [K],
     ) {
         let (public, private) = (encapsulation_keys, decapsulation_keys);
-        super::together::generate_together::<R, E, K>(seeds, first, public, private);
+        super::together::generate_together::<R, E, K>(
+            (seeds, Self::KEY_GENERATION),
+            first,
+            public,
+            private,
+        );
     }
 
     fn public(key: &E::Bytes<R>) -> Self::Public {
@@ -258,48 +264,6 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     }
 }
 
-/// Copies of the parts of a decapsulation key.
-struct Parts<R: Arithmetic, E: Encode> {
-    f: Secret<R::SecretPolyBytes>,
-    encapsulation_key: E::Bytes<R>,
-    z: Secret<Seed>,
-}
-
-impl<R: Arithmetic, E: Encode> Parts<R, E> {
-    fn zeroed() -> Self {
-        Self {
-            f: Secret::zeroed(),
-            encapsulation_key: E::Bytes::<R>::zeroed(),
-            z: Secret::zeroed(),
-        }
-    }
-
-    /// Copies the parts out of an encoded decapsulation key.
-    fn copy_from(&mut self, key: &[u8]) {
-        let (f, rest) = key.split_at(R::SECRET_POLY_BYTES);
-        let (h, z) = rest.split_at(E::Bytes::<R>::LEN);
-        self.f.copy_from(f);
-        self.encapsulation_key.as_mut().copy_from_slice(h);
-        self.z.copy_from(z);
-    }
-}
-
-/// Writes the decapsulation key that consists of these parts to `key`.
-fn write_parts<R: Arithmetic>(
-    key: &mut [u8],
-    f: &SmallPoly<R>,
-    encapsulation_key: &[u8],
-    z: &Seed,
-) {
-    let (f_bytes, rest) = key.split_at_mut(R::SECRET_POLY_BYTES);
-    let (h_bytes, z_bytes) = rest.split_at_mut(encapsulation_key.len());
-    let mut packed = secret_poly::pack(f);
-    f_bytes.copy_from_slice(packed.as_ref());
-    wipe(packed.as_mut(), 0);
-    h_bytes.copy_from_slice(encapsulation_key);
-    z_bytes.copy_from_slice(z);
-}
-
 /// Returns the bytes of an encoded encapsulation key that are `ID(pk)`.
 fn id_of(key: &impl AsRef<[u8]>) -> &Id {
     key.as_ref().first_chunk().expect("a key is longer than its id")
@@ -313,20 +277,6 @@ fn sample_key<R: Arithmetic>(seed: &Seed) -> KeyPolynomials<R> {
     let mut coins = [[Secret::zeroed(), Secret::zeroed()]];
     hash::key_coins::<R, 1>([seed], &mut coins);
     KeyPolynomials::sample(&coins[0])
-}
-
-/// Computes `h = g / f` from `inverse`, which is `1 / f`. Writes the decapsulation key of `f`, `h`
-/// and `z` to `key`, and returns the encapsulation key, the encoding of `h`.
-pub(super) fn assemble<R: Arithmetic, E: Encode>(
-    multiplier: &mut Multiplier<R>,
-    KeyPolynomials { f, g }: &KeyPolynomials<R>,
-    inverse: &Poly<R>,
-    z: &Seed,
-    key: &mut [u8],
-) -> E::Bytes<R> {
-    let encapsulation_key = E::encode(&multiplier.mul_small(inverse, g));
-    write_parts(key, f, encapsulation_key.as_ref(), z);
-    encapsulation_key
 }
 
 /// Returns whether all bytes are equal, in constant time. The compiler compares whole vectors,

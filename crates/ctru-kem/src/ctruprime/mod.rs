@@ -1,6 +1,8 @@
-//! CTRU-Prime: `pke` is the encryption, `kem` the scheme, and `together` its batches of key pairs.
+//! CTRU-Prime: `pke` is the encryption, `layout` the form of decapsulation keys, `kem` the scheme,
+//! and `together` its batches of key pairs.
 
 mod kem;
+mod layout;
 mod pke;
 #[cfg(feature = "std")]
 mod together;

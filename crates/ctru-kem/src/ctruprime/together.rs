@@ -8,13 +8,12 @@ use ctru_math::invert::{BatchNode, invert_batch};
 use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, Poly};
 
-use super::kem::{CtruPrime, assemble};
+use super::layout::assemble;
 use super::pke::KeyPolynomials;
 use crate::batch::Seeds;
-use crate::batch::cpu::GROUP;
 use crate::encoding::Encode;
 use crate::expand::Purpose;
-use crate::hash::{self, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES};
+use crate::hash::{self, GROUP, KEY_PAIR_SEED_BYTES, NO_ID, SEED_BYTES};
 use crate::wipe::Secret;
 
 /// Generates the key pairs of a batch from number `first`, with one inversion for all of them
@@ -22,7 +21,7 @@ use crate::wipe::Secret;
 ///
 /// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty.
 pub(super) fn generate_together<R: Arithmetic, E: Encode, K: Array<u8>>(
-    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+    (seeds, purpose): (Seeds<'_, KEY_PAIR_SEED_BYTES>, Purpose),
     first: usize,
     encapsulation_keys: &mut [E::Bytes<R>],
     decapsulation_keys: &mut [K],
@@ -32,10 +31,10 @@ pub(super) fn generate_together<R: Arithmetic, E: Encode, K: Array<u8>>(
     let mut z: Vec<_> = (0..count).map(|_| Secret::zeroed()).collect();
     let (groups, rest) = z.as_chunks_mut();
     for z in groups {
-        sample_keys::<R, E, GROUP>(seeds, first, &mut sampled, z);
+        sample_keys::<R, GROUP>((seeds, purpose), first, &mut sampled, z);
     }
     for z in rest {
-        sample_keys::<R, E, 1>(seeds, first, &mut sampled, array::from_mut(z));
+        sample_keys::<R, 1>((seeds, purpose), first, &mut sampled, array::from_mut(z));
     }
     let elements: Vec<_> = sampled.iter().map(|key| &key.f).collect();
     let mut inverses = std::vec![Poly::zero(); count];
@@ -55,14 +54,13 @@ pub(super) fn generate_together<R: Arithmetic, E: Encode, K: Array<u8>>(
 
 /// Samples the next `N` key pairs of a batch from number `first`, of which `sampled` holds the
 /// first ones. Appends their polynomials to `sampled`, and writes their rejection secrets to `z`.
-fn sample_keys<R: Arithmetic, E: Encode, const N: usize>(
-    seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+fn sample_keys<R: Arithmetic, const N: usize>(
+    (seeds, purpose): (Seeds<'_, KEY_PAIR_SEED_BYTES>, Purpose),
     first: usize,
     sampled: &mut Vec<KeyPolynomials<R>>,
     z: &mut [Secret<[u8; SEED_BYTES]>; N],
 ) {
     let mut group: [Secret<[u8; KEY_PAIR_SEED_BYTES]>; N] = array::from_fn(|_| Secret::zeroed());
-    let purpose = Purpose::key_generation::<CtruPrime<R, E>>();
     let index = first + sampled.len();
     seeds.write_group(purpose, index, [&NO_ID; N], group.each_mut().map(|seed| &mut **seed));
     let key_seeds = group.each_ref().map(|seed| seed.first_chunk().expect("half of the seed"));

@@ -50,6 +50,17 @@ pub(crate) use inputs::NO_ID;
 pub use inputs::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 pub(crate) use sha512::half_sha512;
 
+/// The number of operations that share their hashing. The widest vectors hold eight Keccak states,
+/// those of WebAssembly two.
+#[cfg(feature = "std")]
+pub(crate) const GROUP: usize = if !cfg!(target_family = "wasm") {
+    8
+} else if cfg!(target_feature = "simd128") {
+    2
+} else {
+    1
+};
+
 /// Bytes of the coins of the largest parameter set, those of `f'` and `g` together.
 const KEY_COINS: usize = 2 * 639;
 

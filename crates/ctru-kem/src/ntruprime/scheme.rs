@@ -56,7 +56,7 @@ impl<R: Named> Scheme for NtruPrime<R> {
         encapsulation_keys: &mut [R::MixedRadixBytes],
         decapsulation_keys: &mut [K],
     ) {
-        let purpose = crate::expand::Purpose::key_generation::<Self>();
+        let purpose = Self::KEY_GENERATION;
         let mut seed = Secret::<[u8; KEY_PAIR_SEED_BYTES]>::zeroed();
         let mut encapsulation_keys = encapsulation_keys.iter_mut();
         for (i, key) in decapsulation_keys.iter_mut().enumerate() {

@@ -23,6 +23,7 @@ use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::parameters::{Encoding, Parameters};
 use crate::params::CtruPrimeSet;
+use crate::scheme::Scheme;
 
 /// The kinds of keys.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -92,8 +93,8 @@ impl Set {
                 row: row::<P::Ring>() as usize,
                 coin_words: coin_words::<P::Ring>() as usize,
                 message_words: message_words::<P::Ring>() as usize,
-                key_generation: Purpose::key_generation::<P::Scheme>(),
-                encapsulation: Purpose::encapsulation::<P::Scheme>(),
+                key_generation: <P::Scheme as Scheme>::KEY_GENERATION,
+                encapsulation: <P::Scheme as Scheme>::ENCAPSULATION,
                 chain: Chain::of::<P::Ring>(),
                 shapes: Self::shapes::<P>(),
                 encoding: EncodingKernels::of_name(P::Encoding::NAME),

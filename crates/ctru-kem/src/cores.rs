@@ -8,16 +8,14 @@ use std::vec::Vec;
 
 use ctru_math::array::Array;
 
-use super::{EngineError, KeyRows, LoadedKeys, Seeds};
+use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
-use crate::expand::Purpose;
-use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
+use crate::hash::{GROUP, KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::parameters::Parameters;
-use crate::params::{
+use crate::scheme::{
     CiphertextBytes, DecapsulationKeyBytes, DecodedPrivate, DecodedPublic, EncapsulationKeyBytes,
-    Types,
+    Scheme, SecretBytes, Types,
 };
-use crate::scheme::{Scheme, SecretBytes};
 use crate::threads::ThreadPool;
 use crate::threads::prelude::*;
 use crate::wipe::Secret;
@@ -29,16 +27,6 @@ const KEYS_PER_INVERSION: usize = 128;
 /// The largest number of encapsulations or decapsulations that the calling thread does by itself.
 /// Waking another thread takes longer.
 const MOST_ALONE: usize = 8;
-
-/// The number of operations that share their hashing. The widest vectors hold eight Keccak states,
-/// those of WebAssembly two.
-pub(crate) const GROUP: usize = if !cfg!(target_family = "wasm") {
-    8
-} else if cfg!(target_feature = "simd128") {
-    2
-} else {
-    1
-};
 
 /// A kind of keys of a parameter set.
 pub(crate) trait KeyKind {
@@ -329,7 +317,7 @@ fn encapsulate_groups<P: Types, const N: usize>(
     ciphertexts: &mut [[CiphertextBytes<P>; N]],
     secrets: &mut [[SecretBytes; N]],
 ) {
-    let purpose = Purpose::encapsulation::<P::Scheme>();
+    let purpose = P::Scheme::ENCAPSULATION;
     let mut group: [Secret<_>; N] = array::from_fn(|_| Secret::zeroed());
     for (index, (ciphertexts, secrets)) in ciphertexts.iter_mut().zip(secrets).enumerate() {
         let first = first + index * N;
