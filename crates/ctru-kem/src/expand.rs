@@ -132,7 +132,7 @@ impl fmt::Debug for Expand<'_> {
 /// The operation, the parameter set and the encoding for which seeds are derived, as bytes 11 to 14
 /// of the input.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Purpose([u8; 4]);
+pub struct Purpose([u8; 4]);
 
 impl Purpose {
     /// Returns the purpose of seeds of key pairs. `code` is the byte of the scheme and its encoding.

@@ -21,7 +21,8 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::ntruprime::{self, NtruPrime};
 use crate::parameters::{Encoding, Parameters, Set};
-pub use crate::scheme::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, Types};
+pub(crate) use crate::scheme::Types;
+pub use crate::scheme::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes};
 use crate::scheme::{DecodedPrivate, DecodedPublic, Scheme, SecretBytes, Seed, one};
 use crate::source::{NoRandomness, Source};
 #[cfg(feature = "std")]

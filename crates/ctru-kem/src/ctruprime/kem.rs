@@ -5,6 +5,7 @@ use core::array;
 use core::hint::black_box;
 use core::marker::PhantomData;
 
+#[cfg(feature = "std")]
 use ctru_math::array::Array;
 use ctru_math::codec::secret_poly;
 use ctru_math::invert::invert;

@@ -1,18 +1,24 @@
 //! The scheme, as the parameter sets use it.
 
 use core::marker::PhantomData;
+#[cfg(feature = "std")]
+use std::vec::Vec;
 
 use ctru_math::array::Array;
 
+#[cfg(feature = "std")]
+use super::batch::generate_batch;
 use super::draw::{Named, Use, from_seed};
-use super::kem::{InvalidPrivateKey, PrivateKey, PublicKey, generate, public_key_start};
+use super::kem::{
+    InvalidPrivateKey, PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start,
+};
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 #[cfg(feature = "std")]
 use crate::hash::{Id, NO_ID};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
-use crate::scheme::{Scheme, SecretBytes, Seed, one};
+use crate::scheme::{Scheme, SecretBytes, Seed};
 use crate::source::{NoRandomness, Source};
 #[cfg(feature = "std")]
 use crate::wipe::Secret;
@@ -56,18 +62,23 @@ impl<R: Named> Scheme for NtruPrime<R> {
         encapsulation_keys: &mut [R::MixedRadixBytes],
         decapsulation_keys: &mut [K],
     ) {
-        let purpose = Self::KEY_GENERATION;
+        let mut none = Vec::new();
+        let public = if encapsulation_keys.is_empty() {
+            none.resize(decapsulation_keys.len(), R::MixedRadixBytes::zeroed());
+            &mut none[..]
+        } else {
+            encapsulation_keys
+        };
         let mut seed = Secret::<[u8; KEY_PAIR_SEED_BYTES]>::zeroed();
-        let mut encapsulation_keys = encapsulation_keys.iter_mut();
-        for (i, key) in decapsulation_keys.iter_mut().enumerate() {
-            seeds.write_group(purpose, first + i, [&NO_ID], [&mut *seed]);
-            let [seed, z] = seed.as_chunks().0 else { unreachable!("two halves") };
-            Self::generate(seed, z, key.as_mut());
-            if let Some(encapsulation_key) = encapsulation_keys.next() {
-                *encapsulation_key =
-                    *one(&key.as_ref()[Self::SECRET_BYTES..][..R::MixedRadixBytes::LEN]);
-            }
+        let mut sources = Vec::with_capacity(public.len());
+        for i in 0..public.len() {
+            seeds.write_group(Self::KEY_GENERATION, first + i, [&NO_ID], [&mut *seed]);
+            let seed = seed.first_chunk().expect("half of the seed");
+            sources.push(from_seed::<R>(Use::KeyPair, seed));
         }
+        let made =
+            generate_batch::<R, K>(&mut |i, bytes| sources[i](bytes), public, decapsulation_keys);
+        made.expect("a seed gives all bytes");
     }
 
     fn public(key: &R::MixedRadixBytes) -> PublicKey<R> {
@@ -132,12 +143,10 @@ impl<R: Named> Scheme for NtruPrime<R> {
         ciphertexts: [&mut [u8]; N],
         secrets: &mut [SecretBytes; N],
     ) {
-        let outputs = ciphertexts.into_iter().zip(secrets);
-        for ((key, seed), (ciphertext, secret)) in keys.into_iter().zip(seeds).zip(outputs) {
-            let source = &mut from_seed::<R>(Use::Encapsulation, seed);
-            let made = Self::encapsulate_from(key, source, ciphertext, secret);
-            made.expect("a seed gives all bytes");
-        }
+        let mut sources = seeds.map(|seed| from_seed::<R>(Use::Encapsulation, seed));
+        let sources = sources.each_mut().map(|source| source as Source<'_>);
+        let made = encapsulate(keys, sources, ciphertexts, secrets);
+        made.expect("a seed gives all bytes");
     }
 
     fn encapsulate_from(
@@ -154,8 +163,6 @@ impl<R: Named> Scheme for NtruPrime<R> {
         ciphertexts: [&[u8]; N],
         secrets: &mut [SecretBytes; N],
     ) {
-        for ((key, ciphertext), secret) in keys.into_iter().zip(ciphertexts).zip(secrets) {
-            key.decapsulate(ciphertext, secret);
-        }
+        decapsulate(keys, ciphertexts, secrets);
     }
 }
