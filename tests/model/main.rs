@@ -6,7 +6,8 @@
 //! than twice where they could go on. The code is that of the engines: the files are included by
 //! their paths, and take mutexes and shared numbers from their parent module, which is this file.
 
-// The engines call functions that the tests do not call. Some of the files are part of an interface.
+// The engines call functions that the tests do not call. Some of the files are part of an
+// interface.
 #![allow(dead_code, unreachable_pub)]
 
 #[path = "../../crates/ctru-gpu-runtime/src/cuda/counter.rs"]

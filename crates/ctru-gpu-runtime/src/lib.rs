@@ -34,8 +34,8 @@
 //! }
 //! ```
 //!
-//! The module [`batch`] runs many equal operations: it plans chunks, copies and kernels, and executes
-//! plans.
+//! The module [`batch`] runs many equal operations: it plans chunks, copies and kernels, and
+//! executes plans.
 //!
 //! # Rules
 //!

@@ -1,8 +1,8 @@
 //! Repeats one operation, for tools that count instructions, such as callgrind.
 //!
-//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is such as 761 or sntrup761. OPERATION is keygen,
-//! encaps or decaps. With the prefix `batch-`, it repeats batches of 64 operations on one thread.
-//! Keys have the mixed-radix encoding, and seeds are constant.
+//! Usage: `repeat BACKEND SET OPERATION COUNT`. SET is such as 761 or sntrup761. OPERATION is
+//! keygen, encaps or decaps. With the prefix `batch-`, it repeats batches of 64 operations on one
+//! thread. Keys have the mixed-radix encoding, and seeds are constant.
 
 use std::env;
 use std::error::Error;

@@ -105,10 +105,11 @@ impl fmt::Debug for Context {
 /// same. Two operations with the same values of all these inputs have the same secrets. Give each
 /// job a context or a master seed of its own.
 ///
-/// **Anybody can make a key of CTRU-Prime that begins with the 33 bytes of another key.** In batches with the
-/// same context, master seed and row, such a key gets the seed of the other one, so its owner
-/// learns the secret that was meant for the owner of the other. Where strangers choose the keys,
-/// let no row serve two keys: give each batch a context, a master seed or rows of its own.
+/// **Anybody can make a key of CTRU-Prime that begins with the 33 bytes of another key.** In
+/// batches with the same context, master seed and row, such a key gets the seed of the other one,
+/// so its owner learns the secret that was meant for the owner of the other. Where strangers choose
+/// the keys, let no row serve two keys: give each batch a context, a master seed or rows of its
+/// own.
 #[derive(Copy, Clone)]
 pub struct Expand<'a> {
     /// The master seed: 32 uniform, secret bytes. Whoever knows it can compute every derived seed.
@@ -135,7 +136,8 @@ impl fmt::Debug for Expand<'_> {
 pub struct Purpose([u8; 4]);
 
 impl Purpose {
-    /// Returns the purpose of seeds of key pairs. `code` is the byte of the scheme and its encoding.
+    /// Returns the purpose of seeds of key pairs. `code` is the byte of the scheme and its
+    /// encoding.
     pub(crate) const fn key_generation(degree: usize, code: u8) -> Self {
         Self::new(1, degree, code)
     }

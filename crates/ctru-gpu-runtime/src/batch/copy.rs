@@ -112,7 +112,8 @@ pub fn copy_parts(kind: Stores, from: &[u8], row: usize, part: Range<usize>, to:
     }
 }
 
-/// Copies rows to `to`, and the bytes `part` of each to `parts`, which has as many rows or is empty.
+/// Copies rows to `to`, and the bytes `part` of each to `parts`, which has as many rows or is
+/// empty.
 pub fn copy_rows_and_parts(
     kind: Stores,
     from: &[u8],

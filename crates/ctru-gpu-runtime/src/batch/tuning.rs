@@ -165,8 +165,8 @@ impl Most {
     }
 }
 
-/// How batches are cut whose rows are on the device, or whose keys are loaded. Their chunks must not
-/// depend on other memory.
+/// How batches are cut whose rows are on the device, or whose keys are loaded. Their chunks must
+/// not depend on other memory.
 const LOADED: Cut =
     Cut { share: Share(8), least: (0, 4096), most: UNLIMITED, most_of_large: UNLIMITED };
 

@@ -1,5 +1,6 @@
-//! CTRU-Prime (paper, Algorithms 4 to 6), from bytes to bytes. The bytes of a decapsulation key are `f || encapsulation key || z`: the packed secret polynomial,
-//! the encoded polynomial `h = g / f`, and the secret of implicit rejection.
+//! CTRU-Prime (paper, Algorithms 4 to 6), from bytes to bytes. The bytes of a decapsulation key are
+//! `f || encapsulation key || z`: the packed secret polynomial, the encoded polynomial `h = g / f`,
+//! and the secret of implicit rejection.
 
 use core::array;
 use core::hint::black_box;

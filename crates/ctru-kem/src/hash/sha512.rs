@@ -1,4 +1,5 @@
-//! SHA-512 of several inputs of one length, on interleaved states. The crate `sha2` hashes one input.
+//! SHA-512 of several inputs of one length, on interleaved states. The crate `sha2` hashes one
+//! input.
 //!
 //! Source: FIPS 180-4, sections 4.1.3, 4.2.3, 5.3.5 and 6.4.
 

@@ -1,4 +1,5 @@
-//! The hash functions: the first half of SHA-512 of a prefix and the input, for `N` inputs at a time.
+//! The hash functions: the first half of SHA-512 of a prefix and the input, for `N` inputs at a
+//! time.
 
 use core::array;
 

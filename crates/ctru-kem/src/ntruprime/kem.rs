@@ -139,7 +139,8 @@ pub(super) struct KeyPolynomials<R: NtruPrimeArithmetic> {
 }
 
 impl<R: NtruPrimeArithmetic> KeyPolynomials<R> {
-    /// Writes the public key, and the private key but for its ends: `rho` and the hash. `inverse` is
+    /// Writes the public key, and the private key but for its ends: `rho` and the hash. `inverse`
+    /// is
     /// `1/f`.
     pub(super) fn assemble(
         &self,

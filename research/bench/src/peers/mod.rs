@@ -19,7 +19,8 @@ use crate::records;
 
 /// Measure CTRU-Prime and other KEMs in turn, on one thread
 ///
-/// The ratios are relative to the fastest sntrup761 of others. It has the n and q of CTRU-Prime-761.
+/// The ratios are relative to the fastest sntrup761 of others. It has the n and q of
+/// CTRU-Prime-761.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Rounds; each round takes one sample of every operation

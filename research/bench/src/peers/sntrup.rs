@@ -1,5 +1,6 @@
-//! sntrup761 of three libraries: `pqcrypto-ntruprime` (PQClean's AVX2 code), `sntrup` (Rust with AVX2
-//! and AVX-512) and `sntrup-kem` (Rust with AVX2); and of this workspace. sntrup761 has the `n` and
+//! sntrup761 of three libraries: `pqcrypto-ntruprime` (PQClean's AVX2 code), `sntrup` (Rust with
+//! AVX2 and AVX-512) and `sntrup-kem` (Rust with AVX2); and of this workspace. sntrup761 has the
+//! `n` and
 //! `q` of CTRU-Prime-761.
 
 use std::convert::Infallible;

@@ -45,9 +45,11 @@ pub(super) trait Lanes: Copy {
     fn add(self, y: Self) -> Self;
     /// Returns `self & y`.
     fn and(self, y: Self) -> Self;
-    /// Returns `self` with each lane shifted right by `bits`, which must be a constant in each call.
+    /// Returns `self` with each lane shifted right by `bits`, which must be a constant in each
+    /// call.
     fn shift_right(self, bits: u32) -> Self;
-    /// Returns `self` with each lane rotated right by `bits`, which must be a constant in each call.
+    /// Returns `self` with each lane rotated right by `bits`, which must be a constant in each
+    /// call.
     #[inline(always)]
     fn rotate_right(self, bits: u32) -> Self {
         self.rotate_left(64 - bits)
