@@ -1,5 +1,5 @@
-/* The KEMs CTRU-Prime and Streamlined NTRU Prime for C. Made by cbindgen from the sources
- * of crates/ctru-capi; do not edit.
+/* The KEMs CTRU-Prime and Streamlined NTRU Prime for C. Made by cbindgen from the
+ * sources of crates/ctru-capi; do not edit.
  *
  * Functions return CTRU_OK or one of the codes below. After another code than CTRU_OK no output has
  * been written, apart from `row`. Pointers must point to as many bytes as the text of a function
