@@ -184,6 +184,50 @@ single!(
     ctru_sntrup761_decaps
 );
 single!(
+    sntrup653,
+    CTRU_SNTRUP653_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP653_SECRET_KEY_BYTES,
+    CTRU_SNTRUP653_CIPHERTEXT_BYTES,
+    ctru_sntrup653_keypair,
+    ctru_sntrup653_keypair_derand,
+    ctru_sntrup653_encaps,
+    ctru_sntrup653_encaps_derand,
+    ctru_sntrup653_decaps
+);
+single!(
+    sntrup857,
+    CTRU_SNTRUP857_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP857_SECRET_KEY_BYTES,
+    CTRU_SNTRUP857_CIPHERTEXT_BYTES,
+    ctru_sntrup857_keypair,
+    ctru_sntrup857_keypair_derand,
+    ctru_sntrup857_encaps,
+    ctru_sntrup857_encaps_derand,
+    ctru_sntrup857_decaps
+);
+single!(
+    sntrup953,
+    CTRU_SNTRUP953_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP953_SECRET_KEY_BYTES,
+    CTRU_SNTRUP953_CIPHERTEXT_BYTES,
+    ctru_sntrup953_keypair,
+    ctru_sntrup953_keypair_derand,
+    ctru_sntrup953_encaps,
+    ctru_sntrup953_encaps_derand,
+    ctru_sntrup953_decaps
+);
+single!(
+    sntrup1013,
+    CTRU_SNTRUP1013_PUBLIC_KEY_BYTES,
+    CTRU_SNTRUP1013_SECRET_KEY_BYTES,
+    CTRU_SNTRUP1013_CIPHERTEXT_BYTES,
+    ctru_sntrup1013_keypair,
+    ctru_sntrup1013_keypair_derand,
+    ctru_sntrup1013_encaps,
+    ctru_sntrup1013_encaps_derand,
+    ctru_sntrup1013_decaps
+);
+single!(
     sntrup1277,
     CTRU_SNTRUP1277_PUBLIC_KEY_BYTES,
     CTRU_SNTRUP1277_SECRET_KEY_BYTES,

@@ -68,9 +68,12 @@ impl Parameters {
     /// none.
     pub fn write_key_pair_seeds(self, rows: &[u8], seeds: &mut [[u8; KEY_PAIR_SEED_BYTES]]) {
         let bytes = self.key_pair_seed_bytes();
-        for (seed, row) in seeds.iter_mut().zip(rows.chunks_exact(bytes)) {
+        let mut rest = rows;
+        for seed in seeds {
+            let Some((row, others)) = rest.split_at_checked(bytes) else { return };
             *seed = [0; KEY_PAIR_SEED_BYTES];
             seed[..bytes].copy_from_slice(row);
+            rest = others;
         }
     }
 

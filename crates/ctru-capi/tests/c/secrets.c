@@ -26,7 +26,7 @@ static void hide_coins(size_t seed) {
 /* Reveals the part of `count` secret keys that is the public key. The secret keys of sets with
  * X25519 have none. */
 static void reveal_public_part(const struct set *set, size_t count) {
-    size_t secret = set->sk - set->pk - 32;
+    size_t others = set->sk - set->pk - 32, secret = is_sntrup(set) ? others / 3 * 2 : others;
     for (size_t i = 0; set->n && i < count; i++) REVEAL(sk + i * set->sk + secret, set->pk);
 }
 
@@ -63,7 +63,8 @@ static void single(const struct set *set, size_t seed) {
 static void batch(ctru_engine *engine, const struct set *set, size_t keys, size_t seed) {
     size_t pks = keys * set->pk, sks = keys * set->sk, cts = COUNT * set->ct;
     hide_coins(seed);
-    CHECK(ctru_engine_keypair_derand(engine, set->n, pk, pks, sk, sks, coins, keys * 64) == 0);
+    CHECK(ctru_engine_keypair_derand(engine, set->n, pk, pks, sk, sks, coins,
+                                     keys * seed_bytes(set)) == 0);
     REVEAL(pk, pks);
     reveal_public_part(set, keys);
     CHECK(ctru_engine_encaps_derand(engine, set->n, ct, cts, sent, sizeof sent, pk, pks, coins,
@@ -82,8 +83,8 @@ int main(int count, char **arguments) {
     ctru_engine *engine = NULL;
     CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
     for (size_t seed = 0; seed < SEEDS; seed++) {
-        for (size_t i = 0; i < 6; i++) single(&SETS[i], seed);
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < ALL_SETS; i++) single(&SETS[i], seed);
+        for (size_t i = 0; i < BATCH_SETS; i++) {
             batch(engine, &SETS[i], 1, seed);
             batch(engine, &SETS[i], COUNT, seed);
         }

@@ -51,4 +51,17 @@ static const struct set SETS[] = {
     SET(0, PRIME_1277_X25519, prime_1277_x25519),
 };
 
+/* The sets for which there are batches come first; then those with X25519. */
+enum { BATCH_SETS = 9, ALL_SETS = sizeof SETS / sizeof *SETS };
+
+/* Returns whether a set is one of NTRU Prime. */
+static inline int is_sntrup(const struct set *set) {
+    return set->n >= CTRU_SNTRUP653 && set->n <= CTRU_SNTRUP1277;
+}
+
+/* Returns the bytes of the seed of a key pair in a batch. */
+static inline size_t seed_bytes(const struct set *set) {
+    return is_sntrup(set) ? CTRU_SNTRUP_KEYPAIR_COINS : CTRU_KEYPAIR_COINS;
+}
+
 #endif
