@@ -45,19 +45,19 @@ pub struct Ciphertext<P: ParameterSet> {
     bytes: CiphertextBytes<P>,
 }
 
-/// Returns the concatenation of an array of CTRU-Prime and a public key of X25519.
-fn joined<A: Array<u8>>(ctru: &[u8], x25519: &PublicKey) -> A {
+/// Returns the concatenation of bytes of the KEM and a public key of X25519.
+pub(crate) fn joined<A: Array<u8>>(kem: &[u8], x25519: &PublicKey) -> A {
     let mut bytes = A::zeroed();
     let (first, last) = bytes.as_mut().split_at_mut(A::LEN - X25519_BYTES);
-    first.copy_from_slice(ctru);
+    first.copy_from_slice(kem);
     last.copy_from_slice(x25519.as_bytes());
     bytes
 }
 
 /// Returns the two parts of the bytes of an encapsulation key or of a ciphertext.
-fn parts(bytes: &[u8]) -> (&[u8], PublicKey) {
-    let (ctru, x25519) = bytes.split_last_chunk::<X25519_BYTES>().expect("longer than a key");
-    (ctru, PublicKey::from(*x25519))
+pub(crate) fn parts(bytes: &[u8]) -> (&[u8], PublicKey) {
+    let (kem, x25519) = bytes.split_last_chunk::<X25519_BYTES>().expect("longer than a key");
+    (kem, PublicKey::from(*x25519))
 }
 
 /// Bytes to which a decapsulation key is expanded: the seed and `z` of CTRU-Prime, then the private
@@ -79,13 +79,13 @@ fn expand<P: ParameterSet>(
 }
 
 /// Returns the private key of X25519 at the end of an expanded decapsulation key or of coins.
-fn private_x25519<const BYTES: usize>(bytes: &[u8; BYTES]) -> StaticSecret {
+pub(crate) fn private_x25519<const BYTES: usize>(bytes: &[u8; BYTES]) -> StaticSecret {
     let bytes: &[u8; X25519_BYTES] = bytes.last_chunk().expect("longer than a key");
     StaticSecret::from(*bytes)
 }
 
 /// Checks the number of bytes.
-fn check_length(expected: usize, bytes: &[u8]) -> Result<(), InvalidLength> {
+pub(crate) fn check_length(expected: usize, bytes: &[u8]) -> Result<(), InvalidLength> {
     let actual = bytes.len();
     if actual == expected { Ok(()) } else { Err(InvalidLength { expected, actual }) }
 }

@@ -11,6 +11,7 @@ mod keys;
 mod known_answer;
 mod params;
 mod set;
+pub mod ssh;
 
 #[cfg(feature = "pkcs8")]
 pub use ctru_kem::pkcs8;

@@ -1,4 +1,5 @@
-//! CTRU-Prime with X25519: vectors, an implementation in Python, operations and properties.
+//! CTRU-Prime with X25519, and sntrup761 with X25519 in SSH: vectors, an implementation in Python,
+//! operations and properties.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
@@ -33,6 +34,7 @@ macro_rules! every_set {
 mod key_file;
 mod operations;
 mod python;
+mod ssh;
 mod values;
 mod vectors;
 

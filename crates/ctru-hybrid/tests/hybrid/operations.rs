@@ -129,10 +129,10 @@ fn randomness_of_the_system<P: ParameterSet>() {
 }
 
 /// A generator that returns given bytes and fails after the last one.
-struct Bytes(Vec<u8>);
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 #[derive(Debug, PartialEq)]
-struct Exhausted;
+pub(crate) struct Exhausted;
 
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -163,7 +163,7 @@ impl TryRng for Bytes {
 impl TryCryptoRng for Bytes {}
 
 /// A generator that cannot fail, and panics if the generator inside does.
-struct Infinite(Bytes);
+pub(crate) struct Infinite(pub(crate) Bytes);
 
 impl TryRng for Infinite {
     type Error = Infallible;

@@ -53,10 +53,9 @@ fn vectors_can_be_made_again<P: ParameterSet>() {
     }
 }
 
-/// Public keys of X25519. The product of the first seven with every private key is zero: 0, 1, a
-/// point of order 8, p - 1, p and p + 1, where p = 2^255 - 19, and 0 with the bit set that X25519
-/// ignores. The others are 9 and p + 9, which are the same point.
-const POINTS: [&str; 9] = [
+/// Public keys of X25519 whose product with every private key is zero: 0, 1, a point of order 8,
+/// p - 1, p and p + 1, where p = 2^255 - 19, and 0 with the bit set that X25519 ignores.
+pub(crate) const POINTS_OF_LOW_ORDER: [&str; 7] = [
     "0000000000000000000000000000000000000000000000000000000000000000",
     "0100000000000000000000000000000000000000000000000000000000000000",
     "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
@@ -64,6 +63,10 @@ const POINTS: [&str; 9] = [
     "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     "0000000000000000000000000000000000000000000000000000000000000080",
+];
+
+/// The public keys 9 and p + 9 of X25519, which are the same point.
+const ONE_POINT: [&str; 2] = [
     "0900000000000000000000000000000000000000000000000000000000000000",
     "f6ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ];
@@ -81,8 +84,9 @@ fn answers_to_altered_ciphertexts<P: ParameterSet>() {
         bytes[byte] ^= flip;
         bytes
     });
-    let replaced = POINTS
+    let replaced = POINTS_OF_LOW_ORDER
         .iter()
+        .chain(&ONE_POINT)
         .map(|point| const_hex::decode(point).unwrap())
         .map(|bytes| [&sent.as_ref()[..point], &bytes[..]].concat());
     let ciphertexts: Vec<_> = flipped.into_iter().chain(replaced).collect();
