@@ -4,7 +4,7 @@
  * Functions return CTRU_OK or one of the codes below. After another code than CTRU_OK no output has
  * been written, apart from `row`. Pointers must point to as many bytes as the text of a function
  * says; a null pointer gives CTRU_ERROR_NULL, unless the text allows it. A call needs at most 192
- * KiB of the stack. */
+ * KiB of the stack, and one for batches of sntrup1013 or sntrup1277 240 KiB. */
 
 #ifndef CTRU_H
 #define CTRU_H

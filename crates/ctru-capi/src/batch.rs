@@ -30,9 +30,20 @@ pub struct ctru_engine {
     process: Process,
 }
 
-/// More bytes of the stack than the calling thread uses. 8 decapsulations of the largest set, each
-/// with its own key, use about 145 KiB.
+/// More bytes of the stack than the calling thread uses. 8 decapsulations of the largest set of
+/// CTRU-Prime, each with its own key, use about 145 KiB.
 const STACK: usize = 160 << 10;
+
+/// The same for the two largest sets of NTRU Prime, of which the larger one uses about 196 KiB.
+const LARGER_STACK: usize = 208 << 10;
+
+/// Does the work of a batch of a set, and wipes the stack that it uses.
+fn wiping_batch(set: c_int, work: impl FnOnce() -> Result<(), c_int>) -> c_int {
+    match set {
+        CTRU_SNTRUP1013 | CTRU_SNTRUP1277 => wiping::<LARGER_STACK>(work),
+        _ => wiping::<STACK>(work),
+    }
+}
 
 /// The set sntrup653 in the functions for batches.
 pub const CTRU_SNTRUP653: c_int = 11;
@@ -274,7 +285,7 @@ unsafe fn generate(
     sk: Output,
     coins: Option<Input>,
 ) -> c_int {
-    wiping::<STACK>(|| {
+    wiping_batch(set, || {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?;
         let parameters = engine.parameters(set)?;
@@ -312,7 +323,7 @@ unsafe fn encapsulate(
     coins: Option<Input>,
     row: *mut usize,
 ) -> c_int {
-    wiping::<STACK>(|| {
+    wiping_batch(set, || {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?;
         let parameters = engine.parameters(set)?;
@@ -354,7 +365,7 @@ unsafe fn decapsulate(
     sk: Input,
     row: *mut usize,
 ) -> c_int {
-    wiping::<STACK>(|| {
+    wiping_batch(set, || {
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?;
         let parameters = engine.parameters(set)?;

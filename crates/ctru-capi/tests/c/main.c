@@ -211,20 +211,24 @@ static void after_fork(const struct set *set) {
 }
 
 /* Calls the functions that run on the stacks which musl gives to threads: those of all sets but the
- * last one, alone. */
+ * largest one of NTRU Prime and the last one, alone. */
 static void *on_smallest_stack(void *unused) {
-    for (size_t i = 0; i + 1 < ALL_SETS; i++) single(&SETS[i]);
+    for (size_t i = 0; i + 1 < ALL_SETS; i++)
+        if (SETS[i].n != CTRU_SNTRUP1277) single(&SETS[i]);
     return unused;
 }
 
-/* Calls all functions with the batches that the calling thread computes by itself. */
-static void *on_small_stack(void *unused) {
+/* Calls all functions with the batches that the calling thread computes by itself: those of the two
+ * largest sets of NTRU Prime, which need more, if `larger` is not null, or else all others. */
+static void *on_small_stack(void *larger) {
     enum { MOST = 8 };
     ctru_engine *used = NULL;
     for (size_t i = 0; i < ALL_SETS; i++) single(&SETS[i]);
     CHECK(ctru_engine_new(&used, 1) == CTRU_OK);
     for (size_t i = 0; i < BATCH_SETS; i++) {
         const struct set *set = &SETS[i];
+        int is_larger = set->n == CTRU_SNTRUP1013 || set->n == CTRU_SNTRUP1277;
+        if (is_larger != !!larger) continue;
         size_t pks = MOST * set->pk, sks = MOST * set->sk, cts = MOST * set->ct, sss = MOST * 32;
         uint8_t *pk = buffer(pks), *sk = buffer(sks), *ct = buffer(cts);
         uint8_t *sent = buffer(sss), *received = buffer(sss), coins[MOST * 64];
@@ -240,16 +244,16 @@ static void *on_small_stack(void *unused) {
         free(pk), free(sk), free(ct), free(sent), free(received);
     }
     ctru_engine_free(used);
-    return unused;
+    return larger;
 }
 
 /* Checks that a stack of so many KiB suffices, of which the header or the README speaks. */
-static void small_stack(size_t kib, void *(*work)(void *)) {
+static void small_stack(size_t kib, void *(*work)(void *), void *argument) {
     pthread_t thread;
     pthread_attr_t attributes;
     CHECK(pthread_attr_init(&attributes) == 0);
     CHECK(pthread_attr_setstacksize(&attributes, kib << 10) == 0);
-    CHECK(pthread_create(&thread, &attributes, work, NULL) == 0);
+    CHECK(pthread_create(&thread, &attributes, work, argument) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(pthread_attr_destroy(&attributes) == 0);
 }
@@ -260,8 +264,9 @@ int main(int count, char **arguments) {
     CHECK(strcmp(ctru_strerror(-1), "unknown code") == 0);
     for (size_t i = 0; i < ALL_SETS; i++) single(&SETS[i]);
 
-    small_stack(128, on_smallest_stack);
-    small_stack(192, on_small_stack);
+    small_stack(128, on_smallest_stack, NULL);
+    small_stack(192, on_small_stack, NULL);
+    small_stack(240, on_small_stack, &misuses);
     CHECK(ctru_engine_new(NULL, 1) == CTRU_ERROR_NULL);
     CHECK(ctru_engine_new(&engine, CTRU_MAX_THREADS + 1) == CTRU_ERROR_THREADS);
     CHECK(ctru_engine_new(&engine, (size_t)-1) == CTRU_ERROR_THREADS);

@@ -23,11 +23,15 @@ static void hide_coins(size_t seed) {
     HIDE(coins, sizeof coins);
 }
 
-/* Reveals the part of `count` secret keys that is the public key. The secret keys of sets with
- * X25519 have none. */
+/* Reveals the parts of `count` secret keys that are public: the public key, and its hash at the end
+ * of a key of NTRU Prime. The secret keys of sets with X25519 have none. */
 static void reveal_public_part(const struct set *set, size_t count) {
     size_t others = set->sk - set->pk - 32, secret = is_sntrup(set) ? others / 3 * 2 : others;
-    for (size_t i = 0; set->n && i < count; i++) REVEAL(sk + i * set->sk + secret, set->pk);
+    for (size_t i = 0; set->n && i < count; i++) {
+        uint8_t *key = sk + i * set->sk;
+        REVEAL(key + secret, set->pk);
+        if (is_sntrup(set)) REVEAL(key + set->sk - 32, 32);
+    }
 }
 
 /* Changes every `step`-th ciphertext, from the first one, so that it is rejected. */
