@@ -124,7 +124,8 @@ static int misuse(const struct set *set, const uint8_t *pk, const uint8_t *sk) {
         code = ctru_engine_keypair(used, n, a.at, a.bytes, b.at, b.bytes);
         break;
     case 1:
-        a = argument(set->pk, count), b = argument(set->sk, count), c = argument(seed_bytes(set), count);
+        a = argument(set->pk, count), b = argument(set->sk, count);
+        c = argument(seed_bytes(set), count);
         code = ctru_engine_keypair_derand(used, n, a.at, a.bytes, b.at, b.bytes, c.at, c.bytes);
         break;
     case 2:
