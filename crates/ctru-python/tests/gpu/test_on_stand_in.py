@@ -314,7 +314,7 @@ def test_bad_rows_are_named_and_results_are_wiped(run):
 
 
 @refuses_keys
-@pytest.mark.parametrize(("rows", "first"), [(1025, 256), (10_000, 1280), (20_000, 256)])
+@pytest.mark.parametrize(("rows", "first"), [(1025, 256), (10_000, 1280), (20_000, 2048)])
 def test_the_gpu_checks_large_batches_on_the_host(run, rows, first):
     # The first chunk into which the engine cuts the batch has this size, and the stand-in refuses
     # the last row of each chunk. The first of these rows is named.
