@@ -185,7 +185,8 @@ impl Client {
 
     /// Returns the secret that follows from the server's share.
     ///
-    /// An altered share gives a secret that nobody else knows, or an error.
+    /// If the share was altered, the secret differs from the server's. X25519 ignores the last bit,
+    /// but the exchange hash covers it.
     ///
     /// # Errors
     /// [`InvalidShare`] if the length is wrong or X25519 gives zero.
