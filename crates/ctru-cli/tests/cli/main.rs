@@ -423,6 +423,41 @@ fn kat_check_passes_for_ntru_prime() {
     kat_check_on_every_backend(&files(&["sntrup857", "sntrup953", "sntrup1013"]), 10);
 }
 
+/// Checks the official records of NTRU Prime, if the folder with them exists beside the workspace.
+#[test]
+fn kat_check_passes_on_response_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/sntrup");
+    let sandbox = Sandbox::new();
+    for set in ["sntrup653", "sntrup761", "sntrup857", "sntrup953", "sntrup1013", "sntrup1277"] {
+        let packed = folder.join(format!("{set}.rsp.gz"));
+        if !packed.exists() {
+            continue;
+        }
+        let unpacked = Command::new("gzip").arg("-dc").arg(packed).output().unwrap().stdout;
+        fs::write(sandbox.path("official.rsp"), unpacked).unwrap();
+        let report = sandbox.succeed("kat check official.rsp");
+        assert_contains(&report, &["official.rsp: 100 records, 0 wrong"]);
+    }
+}
+
+#[test]
+fn kat_check_refuses_wrong_response_files() {
+    let sandbox = Sandbox::new();
+    let record =
+        |seed: &str| format!("count = 0\nseed = {seed}\npk = 00\nsk = 00\nct = 00\nss = 00\n");
+    let seed = "00".repeat(48);
+    for (title, seed, problem) in [
+        ("# kem/sntrup653\n\n", &*seed, "official.rsp:3: pk: 1 in the record, 994 computed"),
+        ("# kem/sntrup653\n\n", "00", "official.rsp:3: seed: expected 48 bytes, got 1"),
+        ("", &*seed, "official.rsp:1: no line before the record names a set of NTRU Prime"),
+    ] {
+        fs::write(sandbox.path("official.rsp"), format!("{title}{}", record(seed))).unwrap();
+        let output = sandbox.run("kat check official.rsp");
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert_contains(&report, &[problem, "0 passed, 1 failed"]);
+    }
+}
+
 /// Checks that the raw keys of NTRU Prime, some of which have the length of others, are read where
 /// the set is named.
 #[test]

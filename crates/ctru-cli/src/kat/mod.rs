@@ -2,10 +2,14 @@
 //!
 //! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
 //! record is checked three times: by the methods of the key types, by an engine that receives the
-//! keys with each batch, and by an engine that has loaded the keys.
+//! keys with each batch, and by an engine that has loaded the keys. A file can also be a response
+//! file of NTRU Prime, whose records are checked by the methods of the key types.
 //!
 //! Vectors are not secret. So the report shows bytes of them, and the text of a file and the seeds
 //! are not wiped. Keys and shared secrets are wiped all the same, as everywhere in this program.
+
+mod drbg;
+mod response;
 
 use std::io::Write;
 
@@ -24,6 +28,7 @@ use crate::error::Error;
 use crate::lines;
 use crate::names::{self, PathOrStdio};
 use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
+use response::Taken;
 
 /// Known-answer vectors
 #[derive(Debug, clap::Args)]
@@ -38,7 +43,8 @@ enum Action {
     ///
     /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
     /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Records of NTRU Prime have the field set, such
-    /// as sntrup761, and no n, pk_encoding and z. Byte strings are hexadecimal. Each record is
+    /// as sntrup761, and no n, pk_encoding and z; a file can also be a response file (.rsp) of the
+    /// submission of NTRU Prime. Byte strings are hexadecimal. Each record is
     /// checked by the methods of the key types and by the engine. The last line of the report is "N
     /// passed, M failed". A file that has no records, cannot be read or has a line of more than
     /// 65536 bytes counts as one failure.
@@ -73,6 +79,19 @@ struct Failure {
     /// The wrong field, or `None` if the whole line is wrong.
     field: Option<&'static str>,
     problem: String,
+}
+
+impl Report {
+    /// Takes what is wrong with the record of a line.
+    fn take(&mut self, line: usize, wrong: Vec<Wrong>) {
+        if wrong.is_empty() {
+            self.passed += 1;
+        } else {
+            self.failed += 1;
+        }
+        let failure = |(field, problem)| Failure { line, field, problem };
+        self.failures.extend(wrong.into_iter().map(failure));
+    }
 }
 
 /// Runs the command. Returns whether all records passed.
@@ -127,11 +146,23 @@ fn check_files(files: &[PathOrStdio], chosen: &Chosen, out: &mut dyn Write) -> R
 fn check_file(file: &PathOrStdio, chosen: &Chosen) -> Result<Report, Error> {
     let mut lines = lines::open(file)?;
     let mut report = Report::default();
+    let mut responses = response::Reader::default();
     loop {
         let mut records = Vec::new();
+        let mut has_responses = false;
         while records.len() < RECORDS_PER_BATCH {
-            let Some(line) = lines.next()? else { break };
-            match Record::parse(line) {
+            // The number of the next line that is not blank is known once it is read.
+            let Some(line) = lines.next()?.map(<[u8]>::to_vec) else { break };
+            match responses.take(&line, lines.number) {
+                Taken::Part => continue,
+                Taken::Whole(response) => {
+                    has_responses = true;
+                    report.take(response.line, response.check());
+                    continue;
+                }
+                Taken::Other => {}
+            }
+            match Record::parse(&line) {
                 Ok(record) => records.push((lines.number, record)),
                 Err((field, problem)) => {
                     report.failed += 1;
@@ -139,7 +170,7 @@ fn check_file(file: &PathOrStdio, chosen: &Chosen) -> Result<Report, Error> {
                 }
             }
         }
-        if records.is_empty() {
+        if records.is_empty() && !has_responses {
             break;
         }
         for parameters in Parameters::ALL.iter().copied() {
