@@ -19,7 +19,7 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     PinnedBytes, Seeds,
 };
-use ctru_kem::{CtruPrime761, DecapsulationKey, ParameterSet};
+use ctru_kem::{CtruPrime761, CtruPrimeSet, DecapsulationKey, ParameterSet};
 use ctru_tests::every_ctru_prime_set;
 use sha3::{Digest, Sha3_256};
 
@@ -61,7 +61,7 @@ fn zeros(engine: &dyn BatchEngine, place: Place, len: usize) -> PinnedBytes {
 
 /// Returns the hash of all results of a batch: key generation, encapsulation and decapsulation.
 /// Every eighth ciphertext is changed before it is decapsulated.
-fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
+fn hash<P: CtruPrimeSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
     let mut hash = Sha3_256::new();
     let mut public = zeros(engine, place, count * sizes.encapsulation_key);
@@ -125,7 +125,7 @@ fn gpu() -> DeviceEngine<CudaDevice> {
 }
 
 /// Checks large batches in each kind of memory.
-fn check_large<P: ParameterSet>() {
+fn check_large<P: CtruPrimeSet>() {
     let engine = gpu();
     for count in operations() {
         let expected = hash::<P>(&CpuEngine::new().unwrap(), count, Place::Loaded);
@@ -136,12 +136,12 @@ fn check_large<P: ParameterSet>() {
 }
 
 /// Checks the vectors of derived seeds.
-fn check_seeds<P: ParameterSet>() {
+fn check_seeds<P: CtruPrimeSet>() {
     seed_vectors::check::<P, _>(&gpu());
 }
 
 /// Checks batch sizes close to those of warps, blocks and chunks.
-fn check_sizes<P: ParameterSet>() {
+fn check_sizes<P: CtruPrimeSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
@@ -154,7 +154,7 @@ fn check_sizes<P: ParameterSet>() {
 }
 
 /// Checks calls from more threads than there are slots, with batches of one chunk and of several.
-fn check_callers<P: ParameterSet>() {
+fn check_callers<P: CtruPrimeSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = &DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
@@ -177,7 +177,7 @@ fn check_callers<P: ParameterSet>() {
 
 /// Checks data on the device: large batches, and batches of several chunks with ciphertexts and
 /// keys that are aligned and that are not.
-fn check_resident<P: ParameterSet>() {
+fn check_resident<P: CtruPrimeSet>() {
     let device = cuda::open(0).unwrap();
     for count in operations() {
         resident::check_operations::<P, _>(&device, &gpu(), count, false, 0);
