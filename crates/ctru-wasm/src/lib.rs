@@ -51,8 +51,10 @@ pub fn sizes(set: u32) -> Result<Vec<u32>, Fault> {
 pub fn generate(set: u32, count: usize, seeds: Option<Uint8Array>) -> Result<Array, Fault> {
     wiping_the_stack::<STACK, _>(|| {
         let parameters = parameters(set)?;
-        let rows = self::seeds(seeds, count, parameters.key_pair_seed_bytes())?;
-        let mut seeds = Zeroizing::new(room(count, KEY_PAIR_SEED_BYTES)?);
+        let row_bytes = parameters.key_pair_seed_bytes();
+        let rows = self::seeds(seeds, count, row_bytes)?;
+        // The engine refuses another number of seeds than `count`.
+        let mut seeds = Zeroizing::new(room(rows.len() / row_bytes, KEY_PAIR_SEED_BYTES)?);
         let seeds = seeds.as_chunks_mut().0;
         parameters.write_key_pair_seeds(&rows, seeds);
         let mut public = room(count, parameters.sizes().encapsulation_key)?;
