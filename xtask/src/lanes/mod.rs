@@ -52,6 +52,8 @@ const KNOWN: &[Known] = &[
     // Whether the secret polynomial of a key from outside is valid, which the caller learns anyway:
     // one branch at the end, on all coefficients together.
     Known { function: ">::unpack", kind: Use::Branch, most: 1 },
+    // The same for a polynomial that must also have the right weight.
+    Known { function: ">::unpack_short", kind: Use::Branch, most: 1 },
 ];
 
 /// Runs the job.
