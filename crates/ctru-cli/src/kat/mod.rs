@@ -184,6 +184,9 @@ fn check_file(file: &PathOrStdio, chosen: &Chosen) -> Result<Report, Error> {
             }
         }
     }
+    if let Some(response) = responses.unfinished() {
+        report.take(response.line, response.check());
+    }
     if report.passed + report.failed == 0 {
         return Err(Error::NoRecords { file: file.to_string() });
     }

@@ -32,7 +32,7 @@ pub(super) enum Taken {
     Other,
     /// Part of a record that is not complete.
     Part,
-    /// The last line of a record.
+    /// The last line of a record, or the first one after a record that lacks fields.
     Whole(Response),
 }
 
@@ -49,8 +49,9 @@ impl Reader {
         let (name, value) = (name.trim(), value.trim());
         if name == "count" {
             let fields = Default::default();
-            self.record = Some(Response { set: self.set, line: number, fields });
-            return Taken::Part;
+            let before = self.record.replace(Response { set: self.set, line: number, fields });
+            // One that lacks fields is wrong.
+            return before.map_or(Taken::Part, Taken::Whole);
         }
         let index = FIELDS.iter().position(|field| *field == name);
         let (Some(record), Some(index)) = (&mut self.record, index) else { return Taken::Other };
@@ -60,6 +61,13 @@ impl Reader {
         } else {
             Taken::Part
         }
+    }
+}
+
+impl Reader {
+    /// Returns the record that the file ends in the middle of, if it does.
+    pub(super) fn unfinished(&mut self) -> Option<Response> {
+        self.record.take()
     }
 }
 

@@ -456,6 +456,11 @@ fn kat_check_refuses_wrong_response_files() {
         let report = String::from_utf8(output.stdout).unwrap();
         assert_contains(&report, &[problem, "0 passed, 1 failed"]);
     }
+    // Records that lack fields, in the middle and at the end of a file.
+    let cut = format!("# kem/sntrup653\n\ncount = 0\nseed = {seed}\n");
+    fs::write(sandbox.path("official.rsp"), format!("{cut}\ncount = 1\nseed = {seed}")).unwrap();
+    let output = sandbox.run("kat check official.rsp");
+    assert_contains(&String::from_utf8(output.stdout).unwrap(), &["0 passed, 2 failed"]);
 }
 
 /// Checks that the raw keys of NTRU Prime, some of which have the length of others, are read where
