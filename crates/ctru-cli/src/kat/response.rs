@@ -62,9 +62,7 @@ impl Reader {
             Taken::Part
         }
     }
-}
 
-impl Reader {
     /// Returns the record that the file ends in the middle of, if it does.
     pub(super) fn unfinished(&mut self) -> Option<Response> {
         self.record.take()
