@@ -33,25 +33,29 @@ compiled! {
     /// Encodes the polynomial of a public key of CTRU-Prime.
     #[must_use]
     pub fn encode(poly: &Poly<R>) -> <R as NtruPrimeRing>::MixedRadixBytes {
-        dispatch(Encode(poly, Canonical))
+        let mut bytes = Array::zeroed();
+        Code::of::<R>(Numbering::Canonical).encode(poly, &mut bytes);
+        bytes
     }
 
     /// Decodes to `poly`, and returns whether its encoding is the same string.
     fn decode_to(bytes: &<R as NtruPrimeRing>::MixedRadixBytes, poly: &mut Poly<R>) -> bool {
-        dispatch(Decode { bytes, poly, numbering: Canonical })
+        Code::of::<R>(Numbering::Canonical).decode(bytes, poly)
     }
 
     /// Encodes the polynomial of a public key of NTRU Prime.
     #[must_use]
     pub fn encode_shifted(poly: &Poly<R>) -> <R as NtruPrimeRing>::MixedRadixBytes {
-        dispatch(Encode(poly, Shifted))
+        let mut bytes = Array::zeroed();
+        Code::of::<R>(Numbering::Shifted).encode(poly, &mut bytes);
+        bytes
     }
 
     /// Decodes any string to the polynomial of a public key of NTRU Prime.
     #[must_use]
     pub fn decode_shifted(bytes: &<R as NtruPrimeRing>::MixedRadixBytes) -> Poly<R> {
         let mut poly = Poly::zero();
-        dispatch(Decode { bytes, poly: &mut poly, numbering: Shifted });
+        Code::of::<R>(Numbering::Shifted).decode(bytes, &mut poly);
         poly
     }
 
@@ -61,103 +65,17 @@ compiled! {
     /// rounded.
     #[must_use]
     pub fn encode_rounded(poly: &Poly<R>) -> <R as NtruPrimeRing>::MixedRadixThirdsBytes {
-        dispatch(Encode(poly, Thirds))
+        let mut bytes = Array::zeroed();
+        Code::of::<R>(Numbering::Thirds).encode(poly, &mut bytes);
+        bytes
     }
 
     /// Decodes any string to a polynomial whose centred coefficients are multiples of 3.
     #[must_use]
     pub fn decode_rounded(bytes: &<R as NtruPrimeRing>::MixedRadixThirdsBytes) -> Poly<R> {
         let mut poly = Poly::zero();
-        dispatch(Decode { bytes, poly: &mut poly, numbering: Thirds });
+        Code::of::<R>(Numbering::Thirds).decode(bytes, &mut poly);
         poly
-    }
-}
-
-/// Which number an encoding holds for a coefficient in `0..q`.
-trait Numbering<R: NtruPrimeRing> {
-    /// The plan of the encoding.
-    const PLAN: Plan;
-    /// The array of its bytes.
-    type Bytes: Array<u8>;
-
-    /// Returns the number that stands for a coefficient.
-    fn number(&self, c: u16) -> u16;
-    /// Returns the coefficient for which a number stands.
-    fn coefficient(&self, number: u16) -> u16;
-}
-
-/// The coefficient itself.
-struct Canonical;
-
-impl<R: NtruPrimeRing> Numbering<R> for Canonical {
-    const PLAN: Plan = R::MIXED_RADIX;
-    type Bytes = R::MixedRadixBytes;
-
-    #[inline(always)]
-    fn number(&self, c: u16) -> u16 {
-        c
-    }
-    #[inline(always)]
-    fn coefficient(&self, number: u16) -> u16 {
-        number
-    }
-}
-
-/// The centred coefficient plus `(q - 1)/2`.
-struct Shifted;
-
-impl<R: NtruPrimeRing> Numbering<R> for Shifted {
-    const PLAN: Plan = R::MIXED_RADIX;
-    type Bytes = R::MixedRadixBytes;
-
-    #[inline(always)]
-    fn number(&self, c: u16) -> u16 {
-        // A negative difference is a large unsigned number, so the minimum is the canonical one.
-        let number = c + (R::Q / 2) as u16;
-        number.min(number.wrapping_sub(R::Q as u16))
-    }
-    #[inline(always)]
-    fn coefficient(&self, number: u16) -> u16 {
-        let difference = number.wrapping_sub((R::Q / 2) as u16);
-        difference.min(difference.wrapping_add(R::Q as u16))
-    }
-}
-
-/// The centred coefficient plus `(q - 1)/2`, divided by 3 and rounded.
-struct Thirds;
-
-impl<R: NtruPrimeRing> Numbering<R> for Thirds {
-    const PLAN: Plan = R::MIXED_RADIX_THIRDS;
-    type Bytes = R::MixedRadixThirdsBytes;
-
-    #[inline(always)]
-    fn number(&self, c: u16) -> u16 {
-        // `(q - 1)/2` is a multiple of 3. The product with a number up to 2^14 is exact:
-        // 3 * 10923 = 2^15 + 1.
-        const { assert!(R::Q % 6 == 1 && R::Q < 1 << 13) };
-        ((u32::from(<Shifted as Numbering<R>>::number(&Shifted, c) + 1) * 10923) >> 15) as u16
-    }
-    #[inline(always)]
-    fn coefficient(&self, number: u16) -> u16 {
-        <Shifted as Numbering<R>>::coefficient(&Shifted, 3 * number)
-    }
-}
-
-struct Encode<'a, R: NtruPrimeRing, N>(&'a Poly<R>, N);
-
-impl<R: NtruPrimeRing, N: Numbering<R>> WithSimd for Encode<'_, R, N> {
-    type Output = N::Bytes;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> N::Bytes {
-        let mut values = R::Coeffs::zeroed();
-        for (value, &c) in values.as_mut().iter_mut().zip(self.0.coefficients()) {
-            *value = self.1.number(c);
-        }
-        let mut scratch = R::Coeffs::zeroed();
-        let mut bytes = N::Bytes::zeroed();
-        const { N::PLAN }.encode(values.as_mut(), scratch.as_mut(), bytes.as_mut());
-        bytes
     }
 }
 
@@ -181,24 +99,145 @@ pub fn decode_canonical<R: Compiled<R>>(
     if decode_to(bytes, &mut poly) { Ok(poly) } else { Err(NonCanonical) }
 }
 
-struct Decode<'a, R: NtruPrimeRing, N: Numbering<R>> {
-    bytes: &'a N::Bytes,
-    poly: &'a mut Poly<R>,
-    numbering: N,
+/// Which number an encoding holds for a coefficient in `0..q`.
+#[derive(Copy, Clone)]
+enum Numbering {
+    /// The coefficient itself.
+    Canonical,
+    /// The centred coefficient plus `(q - 1)/2`.
+    Shifted,
+    /// The centred coefficient plus `(q - 1)/2`, divided by 3 and rounded.
+    Thirds,
 }
 
-impl<R: NtruPrimeRing, N: Numbering<R>> WithSimd for Decode<'_, R, N> {
+/// An encoding. It is data, so that all rings share the code.
+#[derive(Copy, Clone)]
+struct Code {
+    numbering: Numbering,
+    q: u16,
+    plan: &'static Plan,
+}
+
+impl Code {
+    const fn of<R: NtruPrimeRing>(numbering: Numbering) -> Self {
+        // `(q - 1)/2` is a multiple of 3.
+        const { assert!(R::Q % 6 == 1 && R::Q < 1 << 13) };
+        let plan = match numbering {
+            Numbering::Canonical | Numbering::Shifted => const { &R::MIXED_RADIX },
+            Numbering::Thirds => const { &R::MIXED_RADIX_THIRDS },
+        };
+        Self { numbering, q: R::Q as u16, plan }
+    }
+
+    #[inline(always)]
+    fn encode<R: NtruPrimeRing>(self, poly: &Poly<R>, bytes: &mut impl Array<u8>) {
+        let mut values = R::Coeffs::zeroed();
+        values.as_mut().copy_from_slice(poly.coefficients());
+        let mut scratch = R::Coeffs::zeroed();
+        let (values, scratch, bytes) = (values.as_mut(), scratch.as_mut(), bytes.as_mut());
+        self.encode_values(values, scratch, bytes);
+    }
+
+    #[inline(always)]
+    fn decode<R: NtruPrimeRing>(self, bytes: &impl Array<u8>, poly: &mut Poly<R>) -> bool {
+        let mut scratch = R::Coeffs::zeroed();
+        self.decode_values(bytes.as_ref(), poly.coefficients_mut(), scratch.as_mut())
+    }
+
+    #[inline(never)]
+    fn encode_values(self, values: &mut [u16], scratch: &mut [u16], bytes: &mut [u8]) {
+        dispatch(Encode { code: self, values, scratch, bytes });
+    }
+
+    #[inline(never)]
+    fn decode_values(self, bytes: &[u8], values: &mut [u16], scratch: &mut [u16]) -> bool {
+        dispatch(Decode { code: self, bytes, values, scratch })
+    }
+
+    /// Puts numbers in place of coefficients.
+    #[inline(always)]
+    fn number(self, values: &mut [u16]) {
+        let Self { numbering, q, .. } = self;
+        match numbering {
+            Numbering::Canonical => {}
+            Numbering::Shifted => {
+                for value in values {
+                    *value = shifted(*value, q);
+                }
+            }
+            Numbering::Thirds => {
+                for value in values {
+                    // The product with a number up to 2^14 is exact: 3 * 10923 = 2^15 + 1.
+                    *value = ((u32::from(shifted(*value, q) + 1) * 10923) >> 15) as u16;
+                }
+            }
+        }
+    }
+
+    /// Puts coefficients in place of numbers.
+    #[inline(always)]
+    fn coefficients(self, values: &mut [u16]) {
+        let Self { numbering, q, .. } = self;
+        match numbering {
+            Numbering::Canonical => {}
+            Numbering::Shifted => {
+                for value in values {
+                    *value = unshifted(*value, q);
+                }
+            }
+            Numbering::Thirds => {
+                for value in values {
+                    *value = unshifted(3 * *value, q);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn shifted(c: u16, q: u16) -> u16 {
+    // A negative difference is a large unsigned number, so the minimum is the canonical one.
+    let number = c + q / 2;
+    number.min(number.wrapping_sub(q))
+}
+
+#[inline(always)]
+fn unshifted(number: u16, q: u16) -> u16 {
+    let difference = number.wrapping_sub(q / 2);
+    difference.min(difference.wrapping_add(q))
+}
+
+struct Encode<'a> {
+    code: Code,
+    values: &'a mut [u16],
+    scratch: &'a mut [u16],
+    bytes: &'a mut [u8],
+}
+
+impl WithSimd for Encode<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        self.code.number(self.values);
+        self.code.plan.encode(self.values, self.scratch, self.bytes);
+    }
+}
+
+struct Decode<'a> {
+    code: Code,
+    bytes: &'a [u8],
+    values: &'a mut [u16],
+    scratch: &'a mut [u16],
+}
+
+impl WithSimd for Decode<'_> {
     type Output = bool;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> bool {
-        let Self { bytes, poly, numbering } = self;
-        let coefficients = poly.coefficients_mut();
-        let mut scratch = R::Coeffs::zeroed();
-        let is_canonical = const { N::PLAN }.decode(bytes.as_ref(), coefficients, scratch.as_mut());
-        for c in coefficients {
-            *c = numbering.coefficient(*c);
-        }
+        let is_canonical = self.code.plan.decode(self.bytes, self.values, self.scratch);
+        self.code.coefficients(self.values);
         is_canonical
     }
 }

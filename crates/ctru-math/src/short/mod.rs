@@ -30,7 +30,7 @@ compiled! {
     /// with the coefficients.
     #[must_use]
     pub fn short(words: &<R as NtruPrimeRing>::Coeffs<[u8; 4]>) -> SmallPoly<R> {
-        dispatch(Short(words))
+        sorted(words)
     }
 }
 
@@ -49,43 +49,48 @@ impl<R: NtruPrimeRing> WithSimd for Small<'_, R> {
     }
 }
 
-#[inline(always)]
-fn sort_groups<S: Simd>(simd: S, groups: &mut [[Row; GROUP]]) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(token) = simd.avx512() {
-        return sort(&token, groups);
-    }
-    let _ = simd;
-    sort(&Plain::new(), groups);
-}
+/// Sorts words. All rings share the code.
+struct Sort<'a>(&'a mut [[Row; GROUP]]);
 
-struct Short<'a, R: NtruPrimeRing>(&'a R::Coeffs<[u8; 4]>);
-
-impl<R: NtruPrimeRing> WithSimd for Short<'_, R> {
-    type Output = SmallPoly<R>;
+impl WithSimd for Sort<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> SmallPoly<R> {
-        let groups = const { R::N.div_ceil(GROUP * LANES) };
-        let mut room = Scratch::<[Row; GROUP], [[Row; GROUP]; MOST_GROUPS]>::new();
-        let room = &mut room[..groups];
-        let padded = room.as_flattened_mut().as_flattened_mut();
-        // The two lowest bits are the coefficient plus 1: even for the first words, or else 1.
-        let (even, zero) = padded[..R::N].split_at_mut(R::WEIGHT);
-        let words = self.0.as_ref();
-        for (key, &word) in even.iter_mut().zip(&words[..R::WEIGHT]) {
-            *key = u32::from_le_bytes(word) & !1;
+    fn with_simd<S: Simd>(self, simd: S) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = simd.avx512() {
+            return sort(&token, self.0);
         }
-        for (key, &word) in zero.iter_mut().zip(&words[R::WEIGHT..]) {
-            *key = u32::from_le_bytes(word) & !3 | 1;
-        }
-        padded[R::N..].fill(u32::MAX);
-        sort_groups(simd, room);
-        let mut poly = SmallPoly::zero();
-        for (c, &key) in poly.coefficients_mut().iter_mut().zip(room.as_flattened().as_flattened())
-        {
-            *c = (key & 3) as i8 - 1;
-        }
-        poly
+        let _ = simd;
+        sort(&Plain::new(), self.0);
     }
+}
+
+#[inline(never)]
+fn sort_groups(groups: &mut [[Row; GROUP]]) {
+    dispatch(Sort(groups));
+}
+
+/// Does the work of [`short`].
+fn sorted<R: NtruPrimeRing>(words: &R::Coeffs<[u8; 4]>) -> SmallPoly<R> {
+    let groups = const { R::N.div_ceil(GROUP * LANES) };
+    let mut room = Scratch::<[Row; GROUP], [[Row; GROUP]; MOST_GROUPS]>::new();
+    let room = &mut room[..groups];
+    let padded = room.as_flattened_mut().as_flattened_mut();
+    // The two lowest bits are the coefficient plus 1: even for the first words, or else 1.
+    let (even, zero) = padded[..R::N].split_at_mut(R::WEIGHT);
+    let words = words.as_ref();
+    for (key, &word) in even.iter_mut().zip(&words[..R::WEIGHT]) {
+        *key = u32::from_le_bytes(word) & !1;
+    }
+    for (key, &word) in zero.iter_mut().zip(&words[R::WEIGHT..]) {
+        *key = u32::from_le_bytes(word) & !3 | 1;
+    }
+    padded[R::N..].fill(u32::MAX);
+    sort_groups(room);
+    let mut poly = SmallPoly::zero();
+    for (c, &key) in poly.coefficients_mut().iter_mut().zip(room.as_flattened().as_flattened()) {
+        *c = (key & 3) as i8 - 1;
+    }
+    poly
 }
