@@ -2,6 +2,7 @@
 
 use core::array;
 use core::error::Error;
+use core::iter;
 use core::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
@@ -16,8 +17,7 @@ use crate::scheme::{
     CiphertextBytes, DecapsulationKeyBytes, DecodedPrivate, DecodedPublic, EncapsulationKeyBytes,
     Scheme, SecretBytes, Types,
 };
-use crate::threads::ThreadPool;
-use crate::threads::prelude::*;
+use crate::threads::{ThreadPool, for_each};
 use crate::wipe::Secret;
 
 /// The largest number of key pairs that share one inversion. At this number, the inversion already
@@ -41,7 +41,7 @@ pub(crate) trait KeyKind {
     /// # Errors
     /// The reason why they are not.
     fn read(key: &Self::Bytes) -> Result<Self::Decoded, Self::Error>;
-    /// Returns what takes the place of a decoded key that was refused.
+    /// Returns what takes the place of a key until it is decoded.
     fn blank() -> Self::Decoded;
 }
 
@@ -175,8 +175,7 @@ where
     }
 }
 
-/// Decodes rows of keys. `parameters` are those of the keys. A row that is not a key becomes blank
-/// until all are read: decoded keys are not moved, because moves leave copies.
+/// Decodes rows of keys. `parameters` are those of the keys.
 ///
 /// # Errors
 /// The first row that is not a key.
@@ -189,13 +188,13 @@ where
     EngineError: From<InvalidRow<K::Error>>,
 {
     let refused = FirstRefused::new();
-    let decode = |(row, key)| {
-        K::read(key).unwrap_or_else(|error| {
-            refused.note(row, error);
-            K::blank()
-        })
-    };
-    let decoded: Vec<_> = pool.install(|| rows.par_iter().enumerate().map(decode).collect());
+    let mut decoded: Vec<_> = iter::repeat_with(K::blank).take(rows.len()).collect();
+    for_each(pool, rows.iter().zip(&mut decoded).enumerate(), |(row, (bytes, key))| match K::read(
+        bytes,
+    ) {
+        Ok(read) => *key = read,
+        Err(error) => refused.note(row, error),
+    });
     refused.into_result()?;
     Ok(LoadedKeys::new(parameters, rows.len(), decoded))
 }
@@ -223,15 +222,10 @@ pub(crate) fn generate<P: Types>(
         return work(0, encapsulation_keys, decapsulation_keys);
     }
     let share = share(pool, decapsulation_keys.len(), KEYS_PER_INVERSION);
-    pool.install(|| {
-        let outputs = decapsulation_keys.par_chunks_mut(share).enumerate();
-        if encapsulation_keys.is_empty() {
-            outputs.for_each(|(index, private)| work(index * share, &mut [], private));
-        } else {
-            let outputs = outputs.zip(encapsulation_keys.par_chunks_mut(share));
-            outputs.for_each(|((index, private), public)| work(index * share, public, private));
-        }
-    });
+    let no_public = iter::repeat_with(|| &mut [][..]);
+    let public = encapsulation_keys.chunks_mut(share).chain(no_public);
+    let parts = decapsulation_keys.chunks_mut(share).zip(public).enumerate();
+    for_each(pool, parts, |(index, (private, public))| work(index * share, public, private));
 }
 
 /// Encapsulates a batch.
@@ -262,11 +256,9 @@ pub(crate) fn encapsulate<P: Types>(
         work(0, ciphertexts, secrets);
     } else {
         let share = share(pool, secrets.len(), GROUP);
-        pool.install(|| {
-            let outputs = ciphertexts.par_chunks_mut(share).zip(secrets.par_chunks_mut(share));
-            outputs.enumerate().for_each(|(index, (ciphertexts, secrets))| {
-                work(index * share, ciphertexts, secrets);
-            });
+        let parts = ciphertexts.chunks_mut(share).zip(secrets.chunks_mut(share)).enumerate();
+        for_each(pool, parts, |(index, (ciphertexts, secrets))| {
+            work(index * share, ciphertexts, secrets);
         });
     }
     Ok(refused.into_result()?)
@@ -299,11 +291,9 @@ pub(crate) fn decapsulate<P: Types>(
         work(0, ciphertexts, secrets);
     } else {
         let share = share(pool, secrets.len(), GROUP);
-        pool.install(|| {
-            let operations = ciphertexts.par_chunks(share).zip(secrets.par_chunks_mut(share));
-            operations.enumerate().for_each(|(index, (ciphertexts, secrets))| {
-                work(index * share, ciphertexts, secrets);
-            });
+        let parts = ciphertexts.chunks(share).zip(secrets.chunks_mut(share)).enumerate();
+        for_each(pool, parts, |(index, (ciphertexts, secrets))| {
+            work(index * share, ciphertexts, secrets);
         });
     }
     Ok(refused.into_result()?)

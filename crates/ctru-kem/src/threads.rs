@@ -1,16 +1,42 @@
 //! The threads of a batch: those of `rayon`, or the calling thread in WebAssembly without threads.
 
 use std::string::String;
+use std::sync::{Mutex, PoisonError};
+use std::vec::Vec;
 
 #[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
-pub(crate) use rayon::{ThreadPool, prelude};
+use rayon::prelude::*;
+
+#[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
+pub(crate) use rayon::ThreadPool;
 
 #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
-pub(crate) use one_thread::{ThreadPool, prelude};
+pub(crate) use one_thread::ThreadPool;
 
 /// The largest number of threads of an engine, more than any machine has cores. Starting tens of
 /// thousands takes seconds and can exhaust the system.
 pub(crate) const MOST: usize = 4096;
+
+/// Calls `work` with each part of a batch, on all threads.
+pub(crate) fn for_each<T: Send>(
+    pool: &ThreadPool,
+    parts: impl Iterator<Item = T>,
+    work: impl Fn(T) + Sync,
+) {
+    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+    let take = |part: &Mutex<Option<T>>| part.lock().unwrap_or_else(PoisonError::into_inner).take();
+    for_each_number(pool, parts.len(), &|number| take(&parts[number]).into_iter().for_each(&work));
+}
+
+/// Calls `work` with each number below `count`, on all threads. The function is not generic, so
+/// that `rayon` is compiled once for all batches.
+#[inline(never)]
+fn for_each_number(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    let numbers = 0..count;
+    #[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
+    let numbers = numbers.into_par_iter();
+    pool.install(|| numbers.for_each(work));
+}
 
 /// Starts `threads` threads. If `threads` is 0, starts as many as `RAYON_NUM_THREADS` says, or one
 /// per core.
@@ -56,29 +82,6 @@ mod one_thread {
         /// Returns 1.
         pub(crate) fn current_num_threads(&self) -> usize {
             1
-        }
-    }
-
-    pub(crate) mod prelude {
-        use core::slice::{Chunks, ChunksMut, Iter};
-
-        /// The iterators over a slice that batches use, with the names of `rayon`.
-        pub(crate) trait Parallel<T> {
-            fn par_iter(&self) -> Iter<'_, T>;
-            fn par_chunks(&self, size: usize) -> Chunks<'_, T>;
-            fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
-        }
-
-        impl<T> Parallel<T> for [T] {
-            fn par_iter(&self) -> Iter<'_, T> {
-                self.iter()
-            }
-            fn par_chunks(&self, size: usize) -> Chunks<'_, T> {
-                self.chunks(size)
-            }
-            fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T> {
-                self.chunks_mut(size)
-            }
         }
     }
 }

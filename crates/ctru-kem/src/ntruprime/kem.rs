@@ -179,6 +179,12 @@ pub(super) const fn parts<R: NtruPrimeRing>() -> Parts {
 }
 
 impl<R: NtruPrimeArithmetic> PublicKey<R> {
+    /// Returns zeros, which take the place of a key.
+    #[cfg(feature = "std")]
+    pub(super) fn zeroed() -> Self {
+        Self { h: Poly::zero(), hash: [0; HASH_BYTES] }
+    }
+
     /// Returns the hash of the encoded key.
     #[cfg(feature = "std")]
     pub(super) fn hash(&self) -> &[u8; HASH_BYTES] {
@@ -316,7 +322,8 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         hash(Input::Polynomial, [&bytes[parts.rho..parts.hash], &[]], &mut rho_hash);
         let mut public = R::MixedRadixBytes::zeroed();
         public.as_mut().copy_from_slice(&bytes[parts.public..parts.rho]);
-        let mut public_key = PublicKey { h: mixed_radix::decode_shifted(&public), hash: [0; 32] };
+        let mut public_key =
+            PublicKey { h: mixed_radix::decode_shifted(&public), hash: [0; HASH_BYTES] };
         public_key.hash.copy_from_slice(&bytes[parts.hash..]);
         Ok(Self { f, g_inverse, rho_hash, public_key })
     }
@@ -328,7 +335,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
             f: SmallPoly::zero(),
             g_inverse: SmallPoly::zero(),
             rho_hash: Secret::zeroed(),
-            public_key: PublicKey { h: Poly::zero(), hash: [0; HASH_BYTES] },
+            public_key: PublicKey::zeroed(),
         }
     }
 
