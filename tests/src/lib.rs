@@ -8,6 +8,7 @@ pub mod backends;
 pub mod der;
 pub mod exhaust;
 pub mod processes;
+pub mod random;
 pub mod rings;
 pub mod sets;
 pub mod strategies;

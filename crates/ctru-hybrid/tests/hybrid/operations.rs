@@ -1,15 +1,14 @@
 //! Encapsulation and decapsulation: round trips, altered bytes, randomness.
 
 use std::collections::HashSet;
-use std::convert::Infallible;
 
 use ctru_hybrid::{
     COIN_BYTES, Ciphertext, DECAPSULATION_KEY_BYTES, DecapsulationKey, EncapsulationKey,
     ParameterSet, X25519_BYTES, known_answer_test,
 };
+use ctru_tests::random::{Exhausted, finite, infallible};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rand_core::{TryCryptoRng, TryRng};
 
 use crate::{coins, key};
 
@@ -128,78 +127,24 @@ fn randomness_of_the_system<P: ParameterSet>() {
     }
 }
 
-/// A generator that returns given bytes and fails after the last one.
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
-
-#[derive(Debug, PartialEq)]
-pub(crate) struct Exhausted;
-
-impl std::fmt::Display for Exhausted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("no bytes left")
-    }
-}
-
-impl std::error::Error for Exhausted {}
-
-impl TryRng for Bytes {
-    type Error = Exhausted;
-    fn try_next_u32(&mut self) -> Result<u32, Exhausted> {
-        Err(Exhausted)
-    }
-    fn try_next_u64(&mut self) -> Result<u64, Exhausted> {
-        Err(Exhausted)
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Exhausted> {
-        if bytes.len() > self.0.len() {
-            return Err(Exhausted);
-        }
-        bytes.copy_from_slice(&self.0[..bytes.len()]);
-        self.0.drain(..bytes.len());
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Bytes {}
-
-/// A generator that cannot fail, and panics if the generator inside does.
-pub(crate) struct Infinite(pub(crate) Bytes);
-
-impl TryRng for Infinite {
-    type Error = Infallible;
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.try_fill_bytes(bytes).unwrap();
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Infinite {}
-
 /// Checks that a generator's bytes become the private key or the coins, and that its errors are
 /// returned.
 fn randomness_of_a_generator<P: ParameterSet>() {
     let bytes: Vec<u8> = (1..=64).collect();
     let private = &bytes[..DECAPSULATION_KEY_BYTES];
     let expected = DecapsulationKey::<P>::from_bytes(private).unwrap();
-    let fallible = &mut Bytes(private.to_vec());
+    let fallible = &mut finite(private);
     assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(fallible).as_ref(), Ok(&expected));
-    let infallible = &mut Infinite(Bytes(private.to_vec()));
-    assert_eq!(DecapsulationKey::<P>::generate_from_rng(infallible), expected);
-    let short = &mut Bytes(private[1..].to_vec());
-    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(short), Err(Exhausted));
+    assert_eq!(DecapsulationKey::<P>::generate_from_rng(&mut infallible(private)), expected);
+    let short = &mut finite(&private[1..]);
+    assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(short), Err(Exhausted { asked: 32 }));
 
     let public = expected.encapsulation_key();
     let coins = &bytes[..COIN_BYTES];
     let sent = public.encapsulate_deterministic(coins.try_into().unwrap());
-    let fallible = &mut Bytes(coins.to_vec());
+    let fallible = &mut finite(coins);
     assert_eq!(public.try_encapsulate_with_rng(fallible).as_ref(), Ok(&sent));
-    assert_eq!(public.encapsulate_with_rng(&mut Infinite(Bytes(coins.to_vec()))), sent);
-    let short = &mut Bytes(coins[1..].to_vec());
-    assert_eq!(public.try_encapsulate_with_rng(short), Err(Exhausted));
+    assert_eq!(public.encapsulate_with_rng(&mut infallible(coins)), sent);
+    let short = &mut finite(&coins[1..]);
+    assert_eq!(public.try_encapsulate_with_rng(short), Err(Exhausted { asked: COIN_BYTES }));
 }

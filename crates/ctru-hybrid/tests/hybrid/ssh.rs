@@ -6,10 +6,10 @@ use ctru_hybrid::ssh::{
     CLIENT_SHARE_BYTES, Client, InvalidShare, SERVER_SHARE_BYTES, Server, SharedSecret,
 };
 use ctru_hybrid::{InvalidLength, X25519_BYTES};
+use ctru_tests::random::{Exhausted, finite, infallible};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::operations::{Bytes, Exhausted, Infinite};
 use crate::python::POINTS_OF_LOW_ORDER;
 
 /// Returns the client whose coins are 1 to 64.
@@ -116,18 +116,19 @@ fn every_byte_of_a_share_counts() {
 #[test]
 fn randomness_of_a_generator() {
     let coins = |first: u8| -> Vec<u8> { (first..first + 64).collect() };
-    let generated = Client::generate_from_rng(&mut Infinite(Bytes(coins(1))));
+    let generated = Client::generate_from_rng(&mut infallible(&coins(1)));
     assert_eq!(generated.share(), client().share());
-    let generated = Client::try_generate_from_rng(&mut Bytes(coins(1))).unwrap();
+    let generated = Client::try_generate_from_rng(&mut finite(&coins(1))).unwrap();
     assert_eq!(generated.share(), client().share());
-    let generated = Server::generate_from_rng(&mut Infinite(Bytes(coins(101))));
+    let generated = Server::generate_from_rng(&mut infallible(&coins(101)));
     assert_eq!(generated.answer(&client().share()), Ok(answer()));
-    let generated = Server::try_generate_from_rng(&mut Bytes(coins(101))).unwrap();
+    let generated = Server::try_generate_from_rng(&mut finite(&coins(101))).unwrap();
     assert_eq!(generated.answer(&client().share()), Ok(answer()));
 
-    let short = || Bytes(vec![1; 63]);
-    assert_eq!(Client::try_generate_from_rng(&mut short()).unwrap_err(), Exhausted);
-    assert_eq!(Server::try_generate_from_rng(&mut short()).unwrap_err(), Exhausted);
+    let short = || finite(&[1; 63]);
+    let error = Exhausted { asked: 64 };
+    assert_eq!(Client::try_generate_from_rng(&mut short()).unwrap_err(), error);
+    assert_eq!(Server::try_generate_from_rng(&mut short()).unwrap_err(), error);
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Tests the methods of the key types: keys, encapsulation and decapsulation.
 
 use std::collections::HashSet;
-use std::convert::Infallible;
-use std::fmt;
 
+use ctru_tests::random::{Exhausted, finite, infallible};
 use ctru_tests::vectors::array;
 use ctru_tests::{every_ctru_prime_set, every_set, strategies};
 
@@ -19,7 +18,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
-use rand_core::{TryCryptoRng, TryRng};
+use rand_core::TryCryptoRng;
 use sha3::{Digest, Sha3_512};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
@@ -629,94 +628,31 @@ fn equality<P: CtruPrimeSet>() {
     assert_eq!(HashSet::from([encapsulation_key.clone(), encapsulation_key]).len(), 1);
 }
 
-/// A generator that returns given bytes and fails after the last one.
-struct Bytes(Vec<u8>);
-
-#[derive(Debug, PartialEq)]
-struct Exhausted {
-    asked: usize,
-}
-
-impl fmt::Display for Exhausted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no bytes left when asked for {}", self.asked)
-    }
-}
-
-impl std::error::Error for Exhausted {}
-
-impl TryRng for Bytes {
-    type Error = Exhausted;
-    fn try_next_u32(&mut self) -> Result<u32, Exhausted> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes).map(|()| u32::from_le_bytes(bytes))
-    }
-    fn try_next_u64(&mut self) -> Result<u64, Exhausted> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes).map(|()| u64::from_le_bytes(bytes))
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Exhausted> {
-        if bytes.len() > self.0.len() {
-            return Err(Exhausted { asked: bytes.len() });
-        }
-        bytes.copy_from_slice(&self.0[..bytes.len()]);
-        self.0.drain(..bytes.len());
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Bytes {}
-
-/// A generator whose error type is `Infallible`. It panics if the generator inside fails.
-struct Infinite(Bytes);
-
-impl TryRng for Infinite {
-    type Error = Infallible;
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.0.try_next_u32().unwrap())
-    }
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.0.try_next_u64().unwrap())
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.try_fill_bytes(bytes).unwrap();
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Infinite {}
-
 /// Checks that a generator's bytes become the seed and then `z`, and that its errors are returned.
 fn generators<P: CtruPrimeSet>() {
     let bytes: Vec<u8> = (100..164).collect();
     let (seed, z) = bytes.split_at(SEED_BYTES);
     let decapsulation_key = DecapsulationKey::<P>::generate_deterministic(&array(seed), &array(z));
     assert_eq!(
-        DecapsulationKey::<P>::try_generate_from_rng(&mut Bytes(bytes.clone())).unwrap(),
+        DecapsulationKey::<P>::try_generate_from_rng(&mut finite(&bytes)).unwrap(),
         decapsulation_key
     );
     assert_eq!(
-        DecapsulationKey::<P>::generate_from_rng(&mut Infinite(Bytes(bytes.clone()))),
+        DecapsulationKey::<P>::generate_from_rng(&mut infallible(&bytes)),
         decapsulation_key
     );
 
     let encapsulation_key = decapsulation_key.encapsulation_key();
     let expected = encapsulation_key.encapsulate_deterministic(&array(seed));
-    assert_eq!(
-        encapsulation_key.try_encapsulate_with_rng(&mut Bytes(seed.to_vec())).unwrap(),
-        expected
-    );
-    assert_eq!(
-        encapsulation_key.encapsulate_with_rng(&mut Infinite(Bytes(seed.to_vec()))),
-        expected
-    );
+    assert_eq!(encapsulation_key.try_encapsulate_with_rng(&mut finite(seed)).unwrap(), expected);
+    assert_eq!(encapsulation_key.encapsulate_with_rng(&mut infallible(seed)), expected);
     // A generator can be a trait object.
-    let generator: &mut dyn TryCryptoRng<Error = Exhausted> = &mut Bytes(bytes.clone());
+    let generator: &mut dyn TryCryptoRng<Error = Exhausted> = &mut finite(&bytes);
     assert_eq!(DecapsulationKey::<P>::try_generate_from_rng(generator).unwrap(), decapsulation_key);
 
     let error = Exhausted { asked: SEED_BYTES };
     for given in [0, SEED_BYTES - 1, SEED_BYTES, 2 * SEED_BYTES - 1] {
-        let failing = &mut Bytes(bytes[..given].to_vec());
+        let failing = &mut finite(&bytes[..given]);
         assert_eq!(
             DecapsulationKey::<P>::try_generate_from_rng(failing).as_ref(),
             Err(&error),
@@ -724,7 +660,7 @@ fn generators<P: CtruPrimeSet>() {
         );
     }
     for given in [0, SEED_BYTES - 1] {
-        let failing = &mut Bytes(bytes[..given].to_vec());
+        let failing = &mut finite(&bytes[..given]);
         assert_eq!(
             encapsulation_key.try_encapsulate_with_rng(failing).as_ref(),
             Err(&error),
