@@ -49,6 +49,7 @@ unsafe impl Transparent for SharedSecret {
 }
 
 /// Returns the bytes of all values, one value after the other.
+#[cfg(feature = "std")]
 pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
     // SAFETY: `Transparent` says that values consist of bytes, all initialised. The bytes are
     // borrowed as long as the values.
@@ -59,6 +60,7 @@ pub(crate) fn bytes<T: Transparent>(values: &[T]) -> &[u8] {
 ///
 /// If the values are keys, the caller may write only complete keys or placeholders, because code
 /// relies on keys being well formed.
+#[cfg(feature = "std")]
 pub(crate) fn bytes_mut<T: Transparent>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: `Transparent` says that values consist of bytes, and that any bytes are a value. The
     // bytes are borrowed exclusively as long as the values.
@@ -83,6 +85,7 @@ pub(crate) fn values<T: Transparent>(bytes: &[u8]) -> Result<&[T], InvalidLength
 ///
 /// # Errors
 /// [`InvalidLength`] if the bytes of the last value are not complete.
+#[cfg(feature = "std")]
 pub(crate) fn values_mut<T: Transparent>(bytes: &mut [u8]) -> Result<&mut [T], InvalidLength> {
     let count = whole::<T>(bytes.len())?;
     // SAFETY: `Transparent` says that a value consists of an array of bytes, which needs no

@@ -14,6 +14,7 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroizing;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::bytes;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
@@ -64,20 +65,12 @@ pub struct SharedSecret {
 /// [`InvalidLength`] if the number of bytes differs from the length of the array.
 fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     if bytes.len() == A::LEN {
-        Ok(array_of(bytes))
+        let mut array = A::zeroed();
+        array.as_mut().copy_from_slice(bytes);
+        Ok(array)
     } else {
         Err(InvalidLength { expected: A::LEN, actual: bytes.len() })
     }
-}
-
-/// Returns a copy of the bytes as an array.
-///
-/// # Panics
-/// If the number of bytes differs from the length of the array.
-fn array_of<A: Array<u8>>(bytes: &[u8]) -> A {
-    let mut array = A::zeroed();
-    array.as_mut().copy_from_slice(bytes);
-    array
 }
 
 pub(crate) fn infallible<T>(result: Result<T, core::convert::Infallible>) -> T {
@@ -203,12 +196,13 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Returns the encapsulation key that this key contains.
     #[must_use]
     pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
-        EncapsulationKey { bytes: array_of(self.encapsulation_key_bytes()) }
+        self.public().clone()
     }
 
-    /// Returns the bytes of the encapsulation key that this key contains.
-    fn encapsulation_key_bytes(&self) -> &[u8] {
-        &self.bytes.as_ref()[P::Scheme::SECRET_BYTES..][..P::ENCAPSULATION_KEY_BYTES]
+    /// Returns the encapsulation key that this key contains, where it is.
+    pub(crate) fn public(&self) -> &EncapsulationKey<P> {
+        let bytes = &self.bytes.as_ref()[P::Scheme::SECRET_BYTES..][..P::ENCAPSULATION_KEY_BYTES];
+        &bytes::values(bytes).expect("the bytes of one key")[0]
     }
 
     /// Generates a key with random bytes of `rng`. [`encapsulation_key`](Self::encapsulation_key)

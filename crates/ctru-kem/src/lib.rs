@@ -20,7 +20,6 @@ mod parameters;
 mod answer;
 #[cfg(feature = "std")]
 mod batch;
-#[cfg(feature = "std")]
 mod bytes;
 #[cfg(feature = "std")]
 mod cores;
@@ -50,6 +49,8 @@ mod scheme;
 mod source;
 #[cfg(feature = "std")]
 mod threads;
+#[cfg(feature = "kem")]
+mod traits;
 mod wipe;
 
 #[doc(hidden)]
@@ -62,6 +63,8 @@ pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
 pub use error::InvalidRow;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};
 pub use hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
+#[cfg(feature = "kem")]
+pub use kem;
 pub use key_pair_seed::KeyPairSeed;
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 pub use known_answer::{WrongAnswer, known_answer_test};

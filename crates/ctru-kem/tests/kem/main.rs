@@ -21,4 +21,5 @@ mod rows;
 mod seeds;
 mod serialisation;
 mod traces;
+mod traits;
 mod wiping;
