@@ -216,41 +216,6 @@ impl Hybrid {
     }
 }
 
-/// A key pair, an encapsulation and a rejected ciphertext of Streamlined NTRU Prime, from an
-/// implementation in Python.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct NtruPrime {
-    pub set: String,
-    #[serde(with = "const_hex")]
-    pub keygen_seed: [u8; 32],
-    #[serde(with = "const_hex")]
-    pub encaps_seed: [u8; 32],
-    #[serde(with = "const_hex")]
-    pub pk: Vec<u8>,
-    #[serde(with = "const_hex")]
-    pub sk: Vec<u8>,
-    #[serde(with = "const_hex")]
-    pub ct: Vec<u8>,
-    #[serde(with = "const_hex")]
-    pub ss: [u8; 32],
-    /// The ciphertext with one changed bit.
-    #[serde(with = "const_hex")]
-    pub bad_ct: Vec<u8>,
-    /// The shared secret of the rejected ciphertext.
-    #[serde(with = "const_hex")]
-    pub bad_ss: [u8; 32],
-}
-
-impl NtruPrime {
-    /// Loads the vectors of a set, such as `sntrup761`.
-    #[must_use]
-    pub fn load(set: &str) -> Vec<Self> {
-        json_lines(&format!("{set}.jsonl"))
-    }
-}
-
 /// A record of the response files in the submission of NTRU Prime to NIST.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,55 +1,34 @@
-//! Streamlined NTRU Prime: vectors, properties, and keys that are refused.
+//! Streamlined NTRU Prime: the official records, properties, and keys that are refused.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
-mod batch;
+/// Makes a module of tests from each function `fn check<P: ParameterSet>()` in the list, one for
+/// each set. Each test runs on every backend, and has the given attributes.
+macro_rules! every_set_on_every_backend {
+    ($($(#[$attribute:meta])* $check:ident),* $(,)?) => {
+        $(
+            #[allow(non_snake_case)]
+            mod $check {
+                macro_rules! of_set {
+                    ($size:ident $set:ident $name:literal MixedRadix) => {
+                        #[test]
+                        $(#[$attribute])*
+                        fn $set() {
+                            let check = super::$check::<ctru_kem::$set>;
+                            ctru_tests::backends::on_every_backend(check);
+                        }
+                    };
+                    ($size:ident $ctru_prime:ident $name:literal MixedRadix Packed13) => {};
+                }
+                ctru_kem::for_each_set!(of_set);
+            }
+        )*
+    };
+}
+
+// The generator of the official records is that of the program.
+#[path = "../../../ctru-cli/src/kat/drbg.rs"]
 mod drbg;
+mod official;
 mod properties;
-mod vectors;
-
-use ctru_kem::ntruprime::{
-    Named, PrivateKey, PublicKey, Source, ciphertext_bytes, generate, private_key_bytes,
-};
-use ctru_math::array::Array;
-
-/// A key pair and an encapsulation.
-struct Run<R: Named> {
-    public: R::MixedRadixBytes,
-    private: Vec<u8>,
-    ciphertext: Vec<u8>,
-    secret: [u8; 32],
-}
-
-impl<R: Named> Run<R> {
-    /// Generates a key pair from one source of random bytes, and encapsulates with another.
-    fn new(keys: Source<'_>, encapsulation: Source<'_>) -> Self {
-        let mut run = Self::with_key(keys);
-        run.encapsulate(encapsulation);
-        run
-    }
-
-    /// Generates a key pair.
-    fn with_key(source: Source<'_>) -> Self {
-        let mut run = Self {
-            public: R::MixedRadixBytes::zeroed(),
-            private: vec![0; private_key_bytes::<R>()],
-            ciphertext: vec![0; ciphertext_bytes::<R>()],
-            secret: [0; 32],
-        };
-        generate::<R>(source, &mut run.public, &mut run.private).unwrap();
-        run
-    }
-
-    /// Encapsulates to the key.
-    fn encapsulate(&mut self, source: Source<'_>) {
-        let key = PublicKey::<R>::new(&self.public);
-        key.encapsulate(source, &mut self.ciphertext, &mut self.secret).unwrap();
-    }
-
-    fn decapsulated(&self, ciphertext: &[u8]) -> [u8; 32] {
-        let mut secret = [0; 32];
-        PrivateKey::<R>::read(&self.private).unwrap().decapsulate(ciphertext, &mut secret);
-        secret
-    }
-}

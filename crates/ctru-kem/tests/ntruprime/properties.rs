@@ -1,61 +1,108 @@
 //! Properties of keys and ciphertexts.
 
-use ctru_kem::ntruprime::{InvalidPrivateKey, Named, PrivateKey, Use, from_seed};
-use ctru_math::array::Array;
-use ctru_tests::every_ring_on_every_backend;
+use std::convert::Infallible;
 
-use crate::Run;
+use ctru_kem::engine::{CpuEngine, Engine, Seeds};
+use ctru_kem::{
+    Ciphertext, DecapsulationKey, InvalidDecapsulationKey, ParameterSet, Sntrup653, Sntrup1277,
+};
+use ctru_tests::backends::on_every_backend;
+use ctru_tests::random::Generator;
+use ctru_tests::vectors::array;
+use shake::Shake256;
+use shake::digest::{ExtendableOutput, Update, XofReader};
 
-every_ring_on_every_backend!(for_each_ntru_prime_ring: altered_keys, altered_ciphertexts);
+every_set_on_every_backend!(altered_keys, altered_ciphertexts);
 
-fn sample<R: Named>() -> Run<R> {
-    Run::new(
-        &mut from_seed::<R>(Use::KeyPair, &[1; 32]),
-        &mut from_seed::<R>(Use::Encapsulation, &[2; 32]),
-    )
+fn key<P: ParameterSet>() -> DecapsulationKey<P> {
+    DecapsulationKey::generate_deterministic(&[1; 32], &[0; 32])
+}
+
+/// Returns the number of bytes of a packed polynomial, and where the public key and `rho` are.
+fn parts<P: ParameterSet>() -> [usize; 3] {
+    let polynomial = P::PARAMETERS.degree().div_ceil(4);
+    [polynomial, 2 * polynomial, 2 * polynomial + P::ENCAPSULATION_KEY_BYTES]
 }
 
 /// Each altered byte of a private key is refused, or makes the key inconsistent, or changes only
 /// the secret of implicit rejection.
-fn altered_keys<R: Named>() {
-    let run = sample::<R>();
-    let public = 2 * R::TERNARY_BYTES;
-    let rho = public + R::MixedRadixBytes::LEN;
-    let read = |bytes: &[u8]| PrivateKey::<R>::read(bytes).map(|key| key.is_consistent());
-    assert_eq!(read(&run.private), Ok(true));
-    let at = |step| (0..run.private.len()).step_by(step).chain([public - 1, rho - 1]);
+fn altered_keys<P: ParameterSet>() {
+    let key = key::<P>();
+    let [polynomial, public, rho] = parts::<P>();
+    let read = |bytes: &[u8]| DecapsulationKey::<P>::from_bytes(bytes).map(|key| key.check());
+    assert_eq!(read(key.as_bytes()), Ok(Ok(())));
+    let at = |step| (0..key.as_bytes().len()).step_by(step).chain([public - 1, rho - 1]);
     for i in at(23) {
-        let mut private = run.private.clone();
+        let mut private = key.as_bytes().to_vec();
         private[i] ^= 1 << (i % 8);
         match read(&private) {
             Ok(consistent) => {
                 // A coefficient of `f` that is not 0 may have become the other one.
-                assert!(i < public || (rho..rho + R::TERNARY_BYTES).contains(&i));
-                assert_eq!(consistent, i >= rho);
+                assert!(i < public || (rho..rho + polynomial).contains(&i));
+                assert_eq!(consistent.is_ok(), i >= rho);
             }
-            Err(InvalidPrivateKey::Polynomial) => assert!(i < public),
-            Err(_) => assert!((public..rho).contains(&i) || i >= rho + R::TERNARY_BYTES),
+            Err(InvalidDecapsulationKey::SecretPolynomial) => assert!(i < public),
+            Err(error) => {
+                assert_eq!(error, InvalidDecapsulationKey::Hash);
+                assert!((public..rho).contains(&i) || i >= rho + polynomial);
+            }
         }
     }
 }
 
 /// Each altered byte of a ciphertext gives another secret, always the same one, which `rho`
 /// determines.
-fn altered_ciphertexts<R: Named>() {
-    let run = sample::<R>();
-    let mut other = sample::<R>();
-    let rho = 2 * R::TERNARY_BYTES + R::MixedRadixBytes::LEN;
-    other.private[rho] ^= 1;
-    assert_eq!(other.decapsulated(&run.ciphertext), run.secret);
-    for i in (0..run.ciphertext.len()).step_by(53).chain([run.ciphertext.len() - 1]) {
-        let mut ciphertext = run.ciphertext.clone();
-        ciphertext[i] ^= 1 << (i % 8);
-        let secret = run.decapsulated(&ciphertext);
-        assert_ne!(secret, run.secret);
-        assert_eq!(run.decapsulated(&ciphertext), secret);
-        assert_ne!(other.decapsulated(&ciphertext), secret);
+fn altered_ciphertexts<P: ParameterSet>() {
+    let key = key::<P>();
+    let (sent, secret) = key.encapsulation_key().encapsulate_deterministic(&[2; 32]);
+    let mut other = key.as_bytes().to_vec();
+    other[parts::<P>()[2]] ^= 1;
+    let other = DecapsulationKey::<P>::from_bytes(&other).unwrap().decode();
+    let key = key.decode();
+    let decapsulated = |bytes: &[u8]| key.decapsulate(&Ciphertext::from_bytes(bytes).unwrap());
+    assert_eq!(other.decapsulate(&sent), secret);
+    for i in (0..P::CIPHERTEXT_BYTES).step_by(53).chain([P::CIPHERTEXT_BYTES - 1]) {
+        let mut altered = sent.as_bytes().to_vec();
+        altered[i] ^= 1 << (i % 8);
+        let rejected = decapsulated(&altered);
+        assert_ne!(rejected, secret);
+        assert_eq!(decapsulated(&altered), rejected);
+        assert_ne!(other.decapsulate(&Ciphertext::from_bytes(&altered).unwrap()), rejected);
     }
     for extreme in [0, 255] {
-        assert_ne!(run.decapsulated(&vec![extreme; run.ciphertext.len()]), run.secret);
+        assert_ne!(decapsulated(&vec![extreme; P::CIPHERTEXT_BYTES]), secret);
     }
+}
+
+/// Some polynomials `g` have no inverse modulo 3, and are drawn again: in the smallest and in the
+/// largest ring, about one in 27. Such a key is the same alone and in a batch.
+#[test]
+fn keys_that_are_drawn_again() {
+    let engine = CpuEngine::with_threads(1).unwrap();
+    on_every_backend(|| {
+        drawn_again::<Sntrup653>(&engine, 42);
+        drawn_again::<Sntrup1277>(&engine, 31);
+    });
+}
+
+/// Checks the key with the seed of this byte, between two others.
+fn drawn_again<P: ParameterSet>(engine: &CpuEngine, byte: u8) {
+    let seeds = [byte - 1, byte, byte + 1].map(|byte| [byte; 32]);
+    let mut requests = 0;
+    let words = Shake256::default().chain(P::NAME).chain(" key pair").chain(seeds[1]);
+    let mut words = words.finalize_xof();
+    let mut generator = Generator(|bytes: &mut [u8]| {
+        requests += 1;
+        words.read(bytes);
+        Ok::<(), Infallible>(())
+    });
+    let key = DecapsulationKey::<P>::generate_from_rng(&mut generator);
+    // `g` twice, `f` and `rho`.
+    assert_eq!(requests, 4);
+    let alone = seeds.map(|seed| DecapsulationKey::generate_deterministic(&seed, &[0; 32]));
+    assert_eq!(alone[1], key);
+    let mut together = seeds.map(|_| DecapsulationKey::placeholder());
+    let seeds = seeds.map(|seed| array(&[seed, [0; 32]].concat()));
+    engine.generate_decapsulation_keys(Seeds::Each(&seeds), &mut together).unwrap();
+    assert_eq!(together, alone);
 }
