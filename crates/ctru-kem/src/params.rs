@@ -118,7 +118,7 @@ macro_rules! operations {
         }
         /// Checks that bytes are an encapsulation key.
         fn check_encapsulation_key(key: &[u8]) -> Result<(), InvalidEncapsulationKey> {
-            Self::Scheme::read_public(one(key)).map(drop)
+            Self::Scheme::check_public(one(key))
         }
         /// Checks that bytes are a decapsulation key.
         fn check_decapsulation_key(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {

@@ -81,6 +81,13 @@ pub trait Scheme: 'static {
     fn read_public(
         key: &Self::EncapsulationKeyBytes,
     ) -> Result<Self::Public, InvalidEncapsulationKey>;
+    /// Checks that bytes are an encapsulation key, as [`read_public`](Self::read_public) does.
+    ///
+    /// # Errors
+    /// [`InvalidEncapsulationKey`] if they are not.
+    fn check_public(key: &Self::EncapsulationKeyBytes) -> Result<(), InvalidEncapsulationKey> {
+        Self::read_public(key).map(drop)
+    }
     /// Returns what takes the place of a decoded encapsulation key that was refused.
     #[cfg(feature = "std")]
     fn no_public() -> Self::Public;

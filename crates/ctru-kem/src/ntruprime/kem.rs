@@ -17,6 +17,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::draw::{draw_short, draw_small};
 use super::hash::{Hash, Input, hash, hash_each, shared_secrets};
+use crate::error::InvalidDecapsulationKey;
 use crate::hash::SHARED_SECRET_BYTES;
 use crate::source::{NoRandomness, Source};
 use crate::wipe::{Secret, wipe_stack};
@@ -42,28 +43,6 @@ pub const fn ciphertext_bytes<R: NtruPrimeRing>() -> usize {
 pub(super) const fn public_key_start<R: NtruPrimeRing>() -> usize {
     parts::<R>().public
 }
-
-/// The bytes are not a private key.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidPrivateKey {
-    /// A pair of bits is 3, padding is not 0, or `f` has the wrong number of coefficients other
-    /// than 0.
-    Polynomial,
-    /// The hash is not that of the public key.
-    Hash,
-}
-
-impl fmt::Display for InvalidPrivateKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Polynomial => "the polynomials of the private key are malformed",
-            Self::Hash => "the hash in the private key is not that of its public key",
-        })
-    }
-}
-
-impl core::error::Error for InvalidPrivateKey {}
 
 /// A decoded public key. Each string of the right length is one.
 pub struct PublicKey<R: NtruPrimeArithmetic> {
@@ -287,17 +266,17 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     /// Decodes a key.
     ///
     /// # Errors
-    /// [`InvalidPrivateKey`] if the polynomials are malformed, or the hash is not that of the
+    /// [`InvalidDecapsulationKey`] if the polynomials are malformed, or the hash is not that of the
     /// public key. The time depends only on whether and why the bytes are refused.
     ///
     /// # Panics
     /// If `bytes` do not have [`private_key_bytes`].
-    pub fn read(bytes: &[u8]) -> Result<Self, InvalidPrivateKey> {
+    pub fn read(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self::decode(bytes)?;
         let mut digest = [0; HASH_BYTES];
         let parts = parts::<R>();
         hash(Input::PublicKey, [&bytes[parts.public..parts.rho], &[]], &mut digest);
-        if digest == key.public_key.hash { Ok(key) } else { Err(InvalidPrivateKey::Hash) }
+        if digest == key.public_key.hash { Ok(key) } else { Err(InvalidDecapsulationKey::Hash) }
     }
 
     /// Decodes a key that [`read`](Self::read) accepts.
@@ -310,14 +289,15 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     }
 
     /// Decodes a key without looking at the hash of the public key.
-    fn decode(bytes: &[u8]) -> Result<Self, InvalidPrivateKey> {
+    fn decode(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         assert_eq!(bytes.len(), private_key_bytes::<R>());
         let parts = parts::<R>();
         let mut packed = Secret::<R::TernaryBytes>::zeroed();
         packed.copy_from(&bytes[..parts.g_inverse]);
-        let f = packed::unpack_short::<R>(&packed).map_err(|_| InvalidPrivateKey::Polynomial)?;
+        let malformed = |_| InvalidDecapsulationKey::SecretPolynomial;
+        let f = packed::unpack_short::<R>(&packed).map_err(malformed)?;
         packed.copy_from(&bytes[parts.g_inverse..parts.public]);
-        let g_inverse = packed::unpack::<R>(&packed).map_err(|_| InvalidPrivateKey::Polynomial)?;
+        let g_inverse = packed::unpack::<R>(&packed).map_err(malformed)?;
         let mut rho_hash = Secret::zeroed();
         hash(Input::Polynomial, [&bytes[parts.rho..parts.hash], &[]], &mut rho_hash);
         let mut public = R::MixedRadixBytes::zeroed();

@@ -20,7 +20,6 @@ pub use crate::source::{NoRandomness, Source};
 pub use batch::{Sources, generate_batch};
 pub use draw::{Named, Use, from_seed};
 pub use kem::{
-    InvalidPrivateKey, PrivateKey, PublicKey, ciphertext_bytes, decapsulate, encapsulate, generate,
-    private_key_bytes,
+    PrivateKey, PublicKey, ciphertext_bytes, decapsulate, encapsulate, generate, private_key_bytes,
 };
 pub use scheme::NtruPrime;

@@ -9,9 +9,7 @@ use ctru_math::array::Array;
 #[cfg(feature = "std")]
 use super::batch::generate_batch;
 use super::draw::{Named, Use, from_seed};
-use super::kem::{
-    InvalidPrivateKey, PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start,
-};
+use super::kem::{PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start};
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
@@ -85,9 +83,13 @@ impl<R: Named> Scheme for NtruPrime<R> {
         PublicKey::new(key)
     }
 
-    /// All bytes are a key.
+    // All bytes are a key.
     fn read_public(key: &R::MixedRadixBytes) -> Result<PublicKey<R>, InvalidEncapsulationKey> {
         Ok(PublicKey::new(key))
+    }
+
+    fn check_public(_: &R::MixedRadixBytes) -> Result<(), InvalidEncapsulationKey> {
+        Ok(())
     }
 
     #[cfg(feature = "std")]
@@ -100,10 +102,7 @@ impl<R: Named> Scheme for NtruPrime<R> {
     }
 
     fn read_private(key: &[u8]) -> Result<PrivateKey<R>, InvalidDecapsulationKey> {
-        PrivateKey::read(key).map_err(|error| match error {
-            InvalidPrivateKey::Polynomial => InvalidDecapsulationKey::SecretPolynomial,
-            InvalidPrivateKey::Hash => InvalidDecapsulationKey::Hash,
-        })
+        PrivateKey::read(key)
     }
 
     #[cfg(feature = "std")]
