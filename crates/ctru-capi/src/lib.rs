@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// First, because others use its macro.
+#[macro_use]
+mod sets;
+
 mod batch;
 mod code;
 mod memory;

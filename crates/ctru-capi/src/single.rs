@@ -92,18 +92,33 @@ fn hybrid_key<P: ctru_hybrid::ParameterSet>(
     ctru_hybrid::DecapsulationKey::from_bytes(coins).map_err(|_| CTRU_ERROR_INTERNAL)
 }
 
+/// Defines the constants and functions of a set of [`for_each_set`].
+macro_rules! set {
+    (ctru $test:ident $number:tt $set:ident $($rest:tt)*) => {
+        functions! {
+            ctru_kem, ctru_key, $set, "With another set they give a related key pair.", $($rest)*
+        }
+    };
+    (hybrid $test:ident $number:tt $set:ident $($rest:tt)*) => {
+        functions! {
+            ctru_hybrid, hybrid_key, X25519CtruPrime<$set>, "They are the secret key.", $($rest)*
+        }
+    };
+    (sntrup $test:ident $number:tt $set:ident $($rest:tt)*) => {
+        functions! { ctru_kem, sntrup_key, $set, "They are the seed of a key file.", $($rest)* }
+    };
+}
+
 /// Defines the constants and functions of a parameter set.
 ///
-/// `$keys` is the crate of the keys. `$coins` says what the coins of a key pair are. The numbers
-/// are the bytes of a public key, a secret key, a ciphertext, the coins of a key pair and those of
-/// an encapsulation. `$stack` is at least the number of KiB of the stack that a function uses
-/// before it wipes them.
-macro_rules! set {
+/// `$keys` is the crate of the keys. `$coins` says what the coins of a key pair are. `$stack` is at
+/// least the number of KiB of the stack that a function uses before it wipes them.
+macro_rules! functions {
     (
-        $keys:ident, $key:ident, $set:ty, $name:literal, $coins:literal, $stack:literal,
-        [$pk:literal, $sk:literal, $ct:literal, $keypair_coins:literal, $encaps_coins:literal],
-        $pk_bytes:ident, $sk_bytes:ident, $ct_bytes:ident,
-        $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
+        $keys:ident, $key:ident, $set:ty, $coins:literal, $name:literal $stack:literal
+        [$pk:literal, $sk:literal, $ct:literal, $keypair_coins:literal, $encaps_coins:literal]
+        $pk_bytes:ident $sk_bytes:ident $ct_bytes:ident
+        $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
     ) => {
         #[doc = concat!(" Bytes of a public key of ", $name, ".")]
         pub const $pk_bytes: usize = $pk;
@@ -283,211 +298,7 @@ const _: () = assert!(
         && CTRU_SNTRUP_ENCAPS_COINS == SEED_BYTES
 );
 
-set!(
-    ctru_kem,
-    ctru_key,
-    CtruPrime653,
-    "CTRU-Prime-653",
-    "With another set they give a related key pair.",
-    64,
-    [994, 1353, 898, 64, 32],
-    CTRU_PRIME_653_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_653_SECRET_KEY_BYTES,
-    CTRU_PRIME_653_CIPHERTEXT_BYTES,
-    ctru_prime_653_keypair,
-    ctru_prime_653_keypair_derand,
-    ctru_prime_653_encaps,
-    ctru_prime_653_encaps_derand,
-    ctru_prime_653_decaps
-);
-set!(
-    ctru_kem,
-    ctru_key,
-    CtruPrime761,
-    "CTRU-Prime-761",
-    "With another set they give a related key pair.",
-    72,
-    [1158, 1571, 952, 64, 32],
-    CTRU_PRIME_761_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_761_SECRET_KEY_BYTES,
-    CTRU_PRIME_761_CIPHERTEXT_BYTES,
-    ctru_prime_761_keypair,
-    ctru_prime_761_keypair_derand,
-    ctru_prime_761_encaps,
-    ctru_prime_761_encaps_derand,
-    ctru_prime_761_decaps
-);
-set!(
-    ctru_kem,
-    ctru_key,
-    CtruPrime1277,
-    "CTRU-Prime-1277",
-    "With another set they give a related key pair.",
-    112,
-    [2067, 2738, 1597, 64, 32],
-    CTRU_PRIME_1277_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_1277_SECRET_KEY_BYTES,
-    CTRU_PRIME_1277_CIPHERTEXT_BYTES,
-    ctru_prime_1277_keypair,
-    ctru_prime_1277_keypair_derand,
-    ctru_prime_1277_encaps,
-    ctru_prime_1277_encaps_derand,
-    ctru_prime_1277_decaps
-);
-set!(
-    ctru_hybrid,
-    hybrid_key,
-    X25519CtruPrime<CtruPrime653>,
-    "CTRU-Prime-653 with X25519",
-    "They are the secret key.",
-    72,
-    [1026, 32, 930, 32, 64],
-    CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_653_X25519_SECRET_KEY_BYTES,
-    CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES,
-    ctru_prime_653_x25519_keypair,
-    ctru_prime_653_x25519_keypair_derand,
-    ctru_prime_653_x25519_encaps,
-    ctru_prime_653_x25519_encaps_derand,
-    ctru_prime_653_x25519_decaps
-);
-set!(
-    ctru_hybrid,
-    hybrid_key,
-    X25519CtruPrime<CtruPrime761>,
-    "CTRU-Prime-761 with X25519",
-    "They are the secret key.",
-    80,
-    [1190, 32, 984, 32, 64],
-    CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_761_X25519_SECRET_KEY_BYTES,
-    CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES,
-    ctru_prime_761_x25519_keypair,
-    ctru_prime_761_x25519_keypair_derand,
-    ctru_prime_761_x25519_encaps,
-    ctru_prime_761_x25519_encaps_derand,
-    ctru_prime_761_x25519_decaps
-);
-set!(
-    ctru_hybrid,
-    hybrid_key,
-    X25519CtruPrime<CtruPrime1277>,
-    "CTRU-Prime-1277 with X25519",
-    "They are the secret key.",
-    128,
-    [2099, 32, 1629, 32, 64],
-    CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES,
-    CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES,
-    ctru_prime_1277_x25519_keypair,
-    ctru_prime_1277_x25519_keypair_derand,
-    ctru_prime_1277_x25519_encaps,
-    ctru_prime_1277_x25519_encaps_derand,
-    ctru_prime_1277_x25519_decaps
-);
-
-set!(
-    ctru_kem,
-    sntrup_key,
-    Sntrup653,
-    "sntrup653",
-    "They are the seed of a key file.",
-    72,
-    [994, 1518, 897, 32, 32],
-    CTRU_SNTRUP653_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP653_SECRET_KEY_BYTES,
-    CTRU_SNTRUP653_CIPHERTEXT_BYTES,
-    ctru_sntrup653_keypair,
-    ctru_sntrup653_keypair_derand,
-    ctru_sntrup653_encaps,
-    ctru_sntrup653_encaps_derand,
-    ctru_sntrup653_decaps
-);
-set!(
-    ctru_kem,
-    sntrup_key,
-    Sntrup761,
-    "sntrup761",
-    "They are the seed of a key file.",
-    80,
-    [1158, 1763, 1039, 32, 32],
-    CTRU_SNTRUP761_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP761_SECRET_KEY_BYTES,
-    CTRU_SNTRUP761_CIPHERTEXT_BYTES,
-    ctru_sntrup761_keypair,
-    ctru_sntrup761_keypair_derand,
-    ctru_sntrup761_encaps,
-    ctru_sntrup761_encaps_derand,
-    ctru_sntrup761_decaps
-);
-set!(
-    ctru_kem,
-    sntrup_key,
-    Sntrup857,
-    "sntrup857",
-    "They are the seed of a key file.",
-    88,
-    [1322, 1999, 1184, 32, 32],
-    CTRU_SNTRUP857_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP857_SECRET_KEY_BYTES,
-    CTRU_SNTRUP857_CIPHERTEXT_BYTES,
-    ctru_sntrup857_keypair,
-    ctru_sntrup857_keypair_derand,
-    ctru_sntrup857_encaps,
-    ctru_sntrup857_encaps_derand,
-    ctru_sntrup857_decaps
-);
-set!(
-    ctru_kem,
-    sntrup_key,
-    Sntrup953,
-    "sntrup953",
-    "They are the seed of a key file.",
-    96,
-    [1505, 2254, 1349, 32, 32],
-    CTRU_SNTRUP953_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP953_SECRET_KEY_BYTES,
-    CTRU_SNTRUP953_CIPHERTEXT_BYTES,
-    ctru_sntrup953_keypair,
-    ctru_sntrup953_keypair_derand,
-    ctru_sntrup953_encaps,
-    ctru_sntrup953_encaps_derand,
-    ctru_sntrup953_decaps
-);
-set!(
-    ctru_kem,
-    sntrup_key,
-    Sntrup1013,
-    "sntrup1013",
-    "They are the seed of a key file.",
-    104,
-    [1623, 2417, 1455, 32, 32],
-    CTRU_SNTRUP1013_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP1013_SECRET_KEY_BYTES,
-    CTRU_SNTRUP1013_CIPHERTEXT_BYTES,
-    ctru_sntrup1013_keypair,
-    ctru_sntrup1013_keypair_derand,
-    ctru_sntrup1013_encaps,
-    ctru_sntrup1013_encaps_derand,
-    ctru_sntrup1013_decaps
-);
-set!(
-    ctru_kem,
-    sntrup_key,
-    Sntrup1277,
-    "sntrup1277",
-    "They are the seed of a key file.",
-    120,
-    [2067, 3059, 1847, 32, 32],
-    CTRU_SNTRUP1277_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP1277_SECRET_KEY_BYTES,
-    CTRU_SNTRUP1277_CIPHERTEXT_BYTES,
-    ctru_sntrup1277_keypair,
-    ctru_sntrup1277_keypair_derand,
-    ctru_sntrup1277_encaps,
-    ctru_sntrup1277_encaps_derand,
-    ctru_sntrup1277_decaps
-);
+for_each_set!(set);
 
 from_seed!(CtruPrime653, "CTRU-Prime-653", 64, ctru_prime_653_keypair_from_seed);
 from_seed!(CtruPrime761, "CTRU-Prime-761", 72, ctru_prime_761_keypair_from_seed);

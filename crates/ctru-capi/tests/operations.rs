@@ -26,7 +26,27 @@ struct Functions {
 /// A function that makes a key pair from bytes.
 type Derand = unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int;
 
-fn check<P: ParameterSet>(from_seed: Derand, functions: &Functions) {
+#[test]
+fn seeds() {
+    from_seed::<CtruPrime653>(ctru_prime_653_keypair_from_seed);
+    from_seed::<CtruPrime761>(ctru_prime_761_keypair_from_seed);
+    from_seed::<CtruPrime1277>(ctru_prime_1277_keypair_from_seed);
+}
+
+fn from_seed<P: ParameterSet>(from_seed: Derand) {
+    let mut pk = vec![0; P::ENCAPSULATION_KEY_BYTES];
+    let mut sk = vec![0; P::DECAPSULATION_KEY_BYTES];
+    let (pk_at, sk_at) = (pk.as_mut_ptr(), sk.as_mut_ptr());
+    // SAFETY: all buffers have the lengths of their values.
+    unsafe {
+        assert_eq!(from_seed(pk_at, sk_at, ptr::null()), CTRU_ERROR_NULL);
+        assert_eq!(from_seed(pk_at, sk_at, [9; 32].as_ptr()), CTRU_OK);
+    }
+    let key = KeyPairSeed::<P>::from_bytes(&[9; 32]).unwrap().decapsulation_key();
+    assert_eq!((&pk[..], &sk[..]), (key.encapsulation_key().as_ref(), key.as_ref()));
+}
+
+fn check<P: ParameterSet>(functions: &Functions) {
     let coins: Vec<u8> = (1..=64).collect();
     let [seed, z] = coins.as_chunks().0 else { panic!("coins have two parts") };
     let key = DecapsulationKey::<P>::generate_deterministic(seed, z);
@@ -57,18 +77,15 @@ fn check<P: ParameterSet>(from_seed: Derand, functions: &Functions) {
 
     // SAFETY: all buffers have the lengths of their values.
     unsafe {
-        let Functions { keypair, encaps, decaps, .. } = functions;
+        let Functions { keypair, keypair_derand, encaps, decaps, .. } = functions;
         let before = pk.clone();
         assert_eq!(keypair(pk.as_mut_ptr(), sk.as_mut_ptr()), CTRU_OK);
         assert_ne!(pk, before);
         assert_eq!(encaps(ct.as_mut_ptr(), first.as_mut_ptr(), pk.as_ptr()), CTRU_OK);
         assert_eq!(decaps(second.as_mut_ptr(), ct.as_ptr(), sk.as_ptr()), CTRU_OK);
         assert_eq!(first, second);
-        assert_eq!(from_seed(pk.as_mut_ptr(), sk.as_mut_ptr(), coins.as_ptr()), CTRU_OK);
-        let key = KeyPairSeed::<P>::from_bytes(seed).unwrap().decapsulation_key();
-        assert_eq!((&pk[..], &sk[..]), (key.encapsulation_key().as_ref(), key.as_ref()));
         let null = ptr::null();
-        assert_eq!(from_seed(pk.as_mut_ptr(), sk.as_mut_ptr(), null), CTRU_ERROR_NULL);
+        assert_eq!(keypair_derand(pk.as_mut_ptr(), sk.as_mut_ptr(), null), CTRU_ERROR_NULL);
         // All bytes are a key of NTRU Prime.
         let refused = match P::PARAMETERS.set().scheme() {
             Scheme::CtruPrime => CTRU_ERROR_PUBLIC_KEY,
@@ -83,13 +100,13 @@ fn check<P: ParameterSet>(from_seed: Derand, functions: &Functions) {
 }
 
 /// Compares the functions of CTRU-Prime with X25519 with the vectors of a set.
-fn check_hybrid(n: usize, functions: &Functions) {
+fn check_hybrid<P: ParameterSet>(functions: &Functions) {
     let mut pk = [0; 2099];
     let mut sk = [0; 32];
     let mut ct = [0; 1629];
     let mut ss = [[0; 32]; 2];
     let [first, second] = ss.each_mut();
-    for vector in Hybrid::load(n).iter().take(20) {
+    for vector in Hybrid::load(P::PARAMETERS.degree()).iter().take(20) {
         let (private, coins) = (vector.private_key.as_ptr(), vector.coins.as_ptr());
         // SAFETY: the buffers have room for the values of the largest set, and the vectors have the
         // lengths of the values.
@@ -215,10 +232,11 @@ unsafe fn other_lengths<P: ParameterSet>(engine: *const ctru_engine, set: c_int,
     }
 }
 
-macro_rules! sntrup {
+macro_rules! operations {
     (
-        $test:ident, $set:ident, $number:ident,
-        $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
+        $scheme:ident $test:ident $number:tt $set:ident $name:literal $stack:literal $bytes:tt
+        $pk:ident $sk:ident $ct:ident
+        $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
     ) => {
         #[test]
         fn $test() {
@@ -230,152 +248,19 @@ macro_rules! sntrup {
                 encaps_derand: $encaps_derand,
                 decaps: $decaps,
             };
-            check::<$set>($keypair_derand, &functions);
+            check!($scheme $set)(&functions);
         }
     };
 }
-sntrup!(
-    sntrup653,
-    Sntrup653,
-    CTRU_SNTRUP653,
-    ctru_sntrup653_keypair,
-    ctru_sntrup653_keypair_derand,
-    ctru_sntrup653_encaps,
-    ctru_sntrup653_encaps_derand,
-    ctru_sntrup653_decaps
-);
-sntrup!(
-    sntrup761,
-    Sntrup761,
-    CTRU_SNTRUP761,
-    ctru_sntrup761_keypair,
-    ctru_sntrup761_keypair_derand,
-    ctru_sntrup761_encaps,
-    ctru_sntrup761_encaps_derand,
-    ctru_sntrup761_decaps
-);
-sntrup!(
-    sntrup857,
-    Sntrup857,
-    CTRU_SNTRUP857,
-    ctru_sntrup857_keypair,
-    ctru_sntrup857_keypair_derand,
-    ctru_sntrup857_encaps,
-    ctru_sntrup857_encaps_derand,
-    ctru_sntrup857_decaps
-);
-sntrup!(
-    sntrup953,
-    Sntrup953,
-    CTRU_SNTRUP953,
-    ctru_sntrup953_keypair,
-    ctru_sntrup953_keypair_derand,
-    ctru_sntrup953_encaps,
-    ctru_sntrup953_encaps_derand,
-    ctru_sntrup953_decaps
-);
-sntrup!(
-    sntrup1013,
-    Sntrup1013,
-    CTRU_SNTRUP1013,
-    ctru_sntrup1013_keypair,
-    ctru_sntrup1013_keypair_derand,
-    ctru_sntrup1013_encaps,
-    ctru_sntrup1013_encaps_derand,
-    ctru_sntrup1013_decaps
-);
-sntrup!(
-    sntrup1277,
-    Sntrup1277,
-    CTRU_SNTRUP1277,
-    ctru_sntrup1277_keypair,
-    ctru_sntrup1277_keypair_derand,
-    ctru_sntrup1277_encaps,
-    ctru_sntrup1277_encaps_derand,
-    ctru_sntrup1277_decaps
-);
-
-#[test]
-fn n653() {
-    check::<CtruPrime653>(
-        ctru_prime_653_keypair_from_seed,
-        &Functions {
-            set: 653,
-            keypair: ctru_prime_653_keypair,
-            keypair_derand: ctru_prime_653_keypair_derand,
-            encaps: ctru_prime_653_encaps,
-            encaps_derand: ctru_prime_653_encaps_derand,
-            decaps: ctru_prime_653_decaps,
-        },
-    );
+macro_rules! check {
+    (hybrid $set:ident) => {
+        check_hybrid::<$set>
+    };
+    ($scheme:ident $set:ident) => {
+        check::<$set>
+    };
 }
-
-#[test]
-fn n761() {
-    check::<CtruPrime761>(
-        ctru_prime_761_keypair_from_seed,
-        &Functions {
-            set: 761,
-            keypair: ctru_prime_761_keypair,
-            keypair_derand: ctru_prime_761_keypair_derand,
-            encaps: ctru_prime_761_encaps,
-            encaps_derand: ctru_prime_761_encaps_derand,
-            decaps: ctru_prime_761_decaps,
-        },
-    );
-}
-
-#[test]
-fn n1277() {
-    check::<CtruPrime1277>(
-        ctru_prime_1277_keypair_from_seed,
-        &Functions {
-            set: 1277,
-            keypair: ctru_prime_1277_keypair,
-            keypair_derand: ctru_prime_1277_keypair_derand,
-            encaps: ctru_prime_1277_encaps,
-            encaps_derand: ctru_prime_1277_encaps_derand,
-            decaps: ctru_prime_1277_decaps,
-        },
-    );
-}
-
-#[test]
-fn hybrid_vectors() {
-    check_hybrid(
-        653,
-        &Functions {
-            set: 653,
-            keypair: ctru_prime_653_x25519_keypair,
-            keypair_derand: ctru_prime_653_x25519_keypair_derand,
-            encaps: ctru_prime_653_x25519_encaps,
-            encaps_derand: ctru_prime_653_x25519_encaps_derand,
-            decaps: ctru_prime_653_x25519_decaps,
-        },
-    );
-    check_hybrid(
-        761,
-        &Functions {
-            set: 761,
-            keypair: ctru_prime_761_x25519_keypair,
-            keypair_derand: ctru_prime_761_x25519_keypair_derand,
-            encaps: ctru_prime_761_x25519_encaps,
-            encaps_derand: ctru_prime_761_x25519_encaps_derand,
-            decaps: ctru_prime_761_x25519_decaps,
-        },
-    );
-    check_hybrid(
-        1277,
-        &Functions {
-            set: 1277,
-            keypair: ctru_prime_1277_x25519_keypair,
-            keypair_derand: ctru_prime_1277_x25519_keypair_derand,
-            encaps: ctru_prime_1277_x25519_encaps,
-            encaps_derand: ctru_prime_1277_x25519_encaps_derand,
-            decaps: ctru_prime_1277_x25519_decaps,
-        },
-    );
-}
+for_each_set!(operations);
 
 /// Checks that a batch that does not fit into memory gives a code, and does not end the process.
 #[test]

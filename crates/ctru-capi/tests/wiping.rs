@@ -88,8 +88,9 @@ fn check(functions: &Functions) {
 
 macro_rules! single {
     (
-        $test:ident, $pk:ident, $sk:ident, $ct:ident,
-        $keypair:ident, $keypair_derand:ident, $encaps:ident, $encaps_derand:ident, $decaps:ident
+        $scheme:ident $test:ident $number:tt $set:ident $name:literal $stack:literal $bytes:tt
+        $pk:ident $sk:ident $ct:ident
+        $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
     ) => {
         #[test]
         fn $test() {
@@ -104,140 +105,7 @@ macro_rules! single {
         }
     };
 }
-
-single!(
-    n653,
-    CTRU_PRIME_653_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_653_SECRET_KEY_BYTES,
-    CTRU_PRIME_653_CIPHERTEXT_BYTES,
-    ctru_prime_653_keypair,
-    ctru_prime_653_keypair_derand,
-    ctru_prime_653_encaps,
-    ctru_prime_653_encaps_derand,
-    ctru_prime_653_decaps
-);
-single!(
-    n761,
-    CTRU_PRIME_761_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_761_SECRET_KEY_BYTES,
-    CTRU_PRIME_761_CIPHERTEXT_BYTES,
-    ctru_prime_761_keypair,
-    ctru_prime_761_keypair_derand,
-    ctru_prime_761_encaps,
-    ctru_prime_761_encaps_derand,
-    ctru_prime_761_decaps
-);
-single!(
-    n1277,
-    CTRU_PRIME_1277_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_1277_SECRET_KEY_BYTES,
-    CTRU_PRIME_1277_CIPHERTEXT_BYTES,
-    ctru_prime_1277_keypair,
-    ctru_prime_1277_keypair_derand,
-    ctru_prime_1277_encaps,
-    ctru_prime_1277_encaps_derand,
-    ctru_prime_1277_decaps
-);
-single!(
-    n653_x25519,
-    CTRU_PRIME_653_X25519_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_653_X25519_SECRET_KEY_BYTES,
-    CTRU_PRIME_653_X25519_CIPHERTEXT_BYTES,
-    ctru_prime_653_x25519_keypair,
-    ctru_prime_653_x25519_keypair_derand,
-    ctru_prime_653_x25519_encaps,
-    ctru_prime_653_x25519_encaps_derand,
-    ctru_prime_653_x25519_decaps
-);
-single!(
-    n761_x25519,
-    CTRU_PRIME_761_X25519_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_761_X25519_SECRET_KEY_BYTES,
-    CTRU_PRIME_761_X25519_CIPHERTEXT_BYTES,
-    ctru_prime_761_x25519_keypair,
-    ctru_prime_761_x25519_keypair_derand,
-    ctru_prime_761_x25519_encaps,
-    ctru_prime_761_x25519_encaps_derand,
-    ctru_prime_761_x25519_decaps
-);
-single!(
-    n1277_x25519,
-    CTRU_PRIME_1277_X25519_PUBLIC_KEY_BYTES,
-    CTRU_PRIME_1277_X25519_SECRET_KEY_BYTES,
-    CTRU_PRIME_1277_X25519_CIPHERTEXT_BYTES,
-    ctru_prime_1277_x25519_keypair,
-    ctru_prime_1277_x25519_keypair_derand,
-    ctru_prime_1277_x25519_encaps,
-    ctru_prime_1277_x25519_encaps_derand,
-    ctru_prime_1277_x25519_decaps
-);
-
-single!(
-    sntrup761,
-    CTRU_SNTRUP761_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP761_SECRET_KEY_BYTES,
-    CTRU_SNTRUP761_CIPHERTEXT_BYTES,
-    ctru_sntrup761_keypair,
-    ctru_sntrup761_keypair_derand,
-    ctru_sntrup761_encaps,
-    ctru_sntrup761_encaps_derand,
-    ctru_sntrup761_decaps
-);
-single!(
-    sntrup653,
-    CTRU_SNTRUP653_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP653_SECRET_KEY_BYTES,
-    CTRU_SNTRUP653_CIPHERTEXT_BYTES,
-    ctru_sntrup653_keypair,
-    ctru_sntrup653_keypair_derand,
-    ctru_sntrup653_encaps,
-    ctru_sntrup653_encaps_derand,
-    ctru_sntrup653_decaps
-);
-single!(
-    sntrup857,
-    CTRU_SNTRUP857_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP857_SECRET_KEY_BYTES,
-    CTRU_SNTRUP857_CIPHERTEXT_BYTES,
-    ctru_sntrup857_keypair,
-    ctru_sntrup857_keypair_derand,
-    ctru_sntrup857_encaps,
-    ctru_sntrup857_encaps_derand,
-    ctru_sntrup857_decaps
-);
-single!(
-    sntrup953,
-    CTRU_SNTRUP953_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP953_SECRET_KEY_BYTES,
-    CTRU_SNTRUP953_CIPHERTEXT_BYTES,
-    ctru_sntrup953_keypair,
-    ctru_sntrup953_keypair_derand,
-    ctru_sntrup953_encaps,
-    ctru_sntrup953_encaps_derand,
-    ctru_sntrup953_decaps
-);
-single!(
-    sntrup1013,
-    CTRU_SNTRUP1013_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP1013_SECRET_KEY_BYTES,
-    CTRU_SNTRUP1013_CIPHERTEXT_BYTES,
-    ctru_sntrup1013_keypair,
-    ctru_sntrup1013_keypair_derand,
-    ctru_sntrup1013_encaps,
-    ctru_sntrup1013_encaps_derand,
-    ctru_sntrup1013_decaps
-);
-single!(
-    sntrup1277,
-    CTRU_SNTRUP1277_PUBLIC_KEY_BYTES,
-    CTRU_SNTRUP1277_SECRET_KEY_BYTES,
-    CTRU_SNTRUP1277_CIPHERTEXT_BYTES,
-    ctru_sntrup1277_keypair,
-    ctru_sntrup1277_keypair_derand,
-    ctru_sntrup1277_encaps,
-    ctru_sntrup1277_encaps_derand,
-    ctru_sntrup1277_decaps
-);
+for_each_set!(single);
 
 /// Checks batches that the calling thread computes: one key pair, or 8 other operations with a key
 /// each.
