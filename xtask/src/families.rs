@@ -71,10 +71,12 @@ fn parts(text: &str, list: &str) -> Result<[String; FILES.len()]> {
     Ok(parts)
 }
 
-/// Returns the family of an entry point: the first module after its name in the list.
+/// Returns the family of an entry point: the first module after its name in the list. The list has
+/// the whole name if the kernel is that of every ring.
 fn family<'a>(entry: &str, list: &'a str) -> Option<&'a str> {
     let (name, _) = entry.rsplit_once('_')?;
-    let (_, after) = list.split_once(&format!("\"{name}\" ="))?;
+    let of = |name: &str, of: &str| list.split_once(&format!("\"{name}\"{of} ="));
+    let (_, after) = of(name, "").or_else(|| of(entry, " for every ring"))?;
     after.trim_start().split("::").next()
 }
 
@@ -84,7 +86,8 @@ mod tests {
 
     const LIST: &str = "\
         NAME \"name\" =\n    whole::mixed_radix::name(\n\
-        OTHER \"other_name\" =\n    hash::derive::name(\n";
+        OTHER \"other_name\" =\n    hash::derive::name(\n\
+        EVERY \"every_name\" for every ring =\n    keys::mixed_radix::name(\n";
 
     fn kernel(name: &str) -> String {
         format!(".visible .entry {name}(\n\t.param .u64 p\n)\n{{\n\tret;\n}}\n")
@@ -92,12 +95,12 @@ mod tests {
 
     #[test]
     fn kernels_are_in_the_file_of_their_family() {
-        let [name, other] = ["name_653", "other_name_1277"].map(kernel);
+        let [name, other, every] = ["name_653", "other_name_1277", "every_name"].map(kernel);
         let [before, after] = [".version 7.0\n", ".global .b8 table[1];\n"];
-        let parts = parts(&[before, &name, after, &other].concat(), LIST).unwrap();
+        let parts = parts(&[before, &name, after, &every, &other].concat(), LIST).unwrap();
         assert_eq!(parts[0], [before, after].concat());
-        assert_eq!((&parts[1], &parts[6]), (&other, &name));
-        assert!(parts[2..6].iter().all(String::is_empty));
+        assert_eq!((&parts[1], &parts[3], &parts[6]), (&other, &every, &name));
+        assert!([2, 4, 5].iter().all(|&part: &usize| parts[part].is_empty()));
     }
 
     #[test]

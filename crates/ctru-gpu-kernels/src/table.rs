@@ -21,10 +21,12 @@ pub const fn ciphertext_bytes<R: Ring>() -> u32 {
 /// An entry `NAME "name" = room::module::function(array: element[rows; row], ...);` describes one
 /// entry point per ring, such as `name_761`. It runs the function
 /// [`room::module::function`](crate::kernels) for the ring `R`, in blocks of the shape
-/// `room::module::shape::<R>()`. `rows` is one of [`Rows`](crate::descriptor::Rows), and `row` is
-/// the number of elements in a row. A number `m` after `row` declares that the kernel accesses
-/// whole groups of `m` elements. A type after the bracket, as in `[rows; row] as u32`, declares
-/// that the kernel casts the array to elements of this type, which are larger than a group.
+/// `room::module::shape::<R>()`. With `for every ring` before the equals sign, the function does
+/// not depend on the ring, and there is one entry point, `name`. `rows` is one of
+/// [`Rows`](crate::descriptor::Rows), and `row` is the number of elements in a row. A number `m`
+/// after `row` declares that the kernel accesses whole groups of `m` elements. A type after the
+/// bracket, as in `[rows; row] as u32`, declares that the kernel casts the array to elements of
+/// this type, which are larger than a group.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -159,22 +161,16 @@ macro_rules! for_each_kernel {
                 invert::norm::divide_by_norm(
                     pairs: u16[InWholeBlocks(1); row::<R>()],
                     inverses: u16[EachPair; row::<R>(); 8]);
-            EXPAND_SEEDS "expand_seeds" =
+            EXPAND_SEEDS "expand_seeds" for every ring =
                 hash::derive::expand_seeds(
                     expansion: u64[One; EXPANSION_WORDS],
                     ids: u8[EachOrShared; ID_BYTES],
                     seeds: u64[EachOperation; SEED_WORDS]);
-            EXPAND_KEY_PAIR_SEEDS "expand_key_pair_seeds" =
+            EXPAND_KEY_PAIR_SEEDS "expand_key_pair_seeds" for every ring =
                 hash::derive::expand_key_pair_seeds(
                     expansion: u64[One; EXPANSION_WORDS],
                     seeds: u64[EachOperation; 2 * SEED_WORDS]);
             DERIVE_KEY_PAIR "derive_key_pair" =
-                hash::derive::derive_key_pair(
-                    seeds: u64[EachOperation; 2 * SEED_WORDS],
-                    f_coins: u64[EachOperation; coin_words::<R>()],
-                    g_coins: u64[EachOperation; coin_words::<R>()],
-                    z: u64[EachOperation; SEED_WORDS]);
-            DERIVE_KEY_PAIR_MIDDLE "derive_key_pair_middle" =
                 hash::middle_batch::derive_key_pair(
                     seeds: u64[EachOperation; 2 * SEED_WORDS],
                     f_coins: u64[EachOperation; coin_words::<R>()],
@@ -269,62 +265,6 @@ macro_rules! for_each_kernel {
                     rejection_secrets: u64[EachOperation; SEED_WORDS],
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     results: u64[EachOperation; SEED_WORDS]);
-            ENCAPSULATE_PACKED13 "encapsulate_packed13" =
-                whole::packed13::encapsulate(
-                    expansion: u64[One; EXPANSION_WORDS],
-                    keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation;
-                        whole::packed13::public_key_copy::<R>()] as u32,
-                    ids: u8[EachOperation; ID_BYTES],
-                    h: u16[EachOperation; row::<R>(); 8],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    coins: u64[EachOperation; coin_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
-            ENCAPSULATE_SEEDS_PACKED13 "encapsulate_seeds_packed13" =
-                whole::packed13::encapsulate_seeds(
-                    seeds: u64[EachOperation; SEED_WORDS],
-                    keys: u8[EachOrShared; keys::packed13::public_key_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation;
-                        whole::packed13::public_key_copy::<R>()] as u32,
-                    ids: u8[EachOperation; ID_BYTES],
-                    h: u16[EachOperation; row::<R>()] as U32x4,
-                    messages: u64[EachOperation; message_words::<R>()],
-                    coins: u64[EachOperation; coin_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
-            RECOVER_PACKED13 "recover_packed13" =
-                whole::packed13::recover(
-                    keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation;
-                        whole::packed13::secret_key_copy::<R>()] as u32,
-                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
-                    f: u8[EachOperation; row::<R>(); 8],
-                    h: u16[EachOperation; row::<R>(); 8],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    coins: u64[EachOperation; coin_words::<R>()],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    rejected: u64[EachOperation; 1]);
-            DECAPSULATE_PACKED13 "decapsulate_packed13" =
-                whole::packed13::decapsulate(
-                    keys: u8[EachOrShared; keys::packed13::secret_key_bytes::<R>(); 4],
-                    ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
-                    copied_keys: u8[EachOperation;
-                        whole::packed13::secret_key_copy::<R>()] as u32,
-                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
-                    f: u8[EachOperation; row::<R>(); 8],
-                    h: u16[EachOperation; row::<R>(); 8],
-                    messages: u64[EachOperation; message_words::<R>()],
-                    coins: u64[EachOperation; coin_words::<R>()],
-                    rejection_secrets: u64[EachOperation; SEED_WORDS],
-                    shared_secrets: u64[EachOperation; SEED_WORDS],
-                    results: u64[EachOperation; SEED_WORDS]);
-            WRITE_PUBLIC_KEY_MIXED_RADIX "write_public_key_mixed_radix" =
-                keys::mixed_radix::write_public_key(
-                    secret_keys: u8[EachOperation; keys::mixed_radix::secret_key_bytes::<R>(); 4],
-                    public_keys: u8[EachOperation;
-                        keys::mixed_radix::public_key_bytes::<R>()] as u32);
             VALIDATE_PUBLIC_KEY_MIXED_RADIX "validate_public_key_mixed_radix" =
                 keys::mixed_radix::validate(
                     keys: u8[EachOperation; keys::mixed_radix::public_key_bytes::<R>(); 4],
@@ -339,11 +279,6 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS],
                     faults: u64[EachOperation; 1]);
-            WRITE_PUBLIC_KEY_PACKED13 "write_public_key_packed13" =
-                keys::packed13::write_public_key(
-                    secret_keys: u8[EachOperation; keys::packed13::secret_key_bytes::<R>(); 4],
-                    public_keys: u8[EachOperation;
-                        keys::packed13::public_key_bytes::<R>()] as u32);
             VALIDATE_PUBLIC_KEY_PACKED13 "validate_public_key_packed13" =
                 keys::packed13::validate(
                     keys: u8[EachOperation; keys::packed13::public_key_bytes::<R>(); 4],
@@ -369,7 +304,7 @@ macro_rules! for_each_kernel {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ring_descriptors {
-    ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
+    ($($name:ident $text:literal $(for $every:ident ring)? = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?] $(as $wider:ty)?),*
     );)*) => {
         $(
@@ -388,7 +323,7 @@ macro_rules! ring_descriptors {
                         // also stays inside the rows for other content, for arrays that are the
                         // same memory, and while other code writes to them.
                         unsafe {
-                            ctru_simt::descriptor!(MODULE, [$text, "_", $n],
+                            ctru_simt::descriptor!(MODULE, [$text, $crate::suffix!($n $($every)?)],
                                 $room::$module::shape::<R>(),
                                 $room::$module::$function::<_, R>,
                                 ($($array: $element [$rows; $row $(; $multiple)?]
@@ -412,7 +347,7 @@ macro_rules! ring_descriptors {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ring_entry_points {
-    ($($name:ident $text:literal = $room:ident::$module:ident::$function:ident(
+    ($($name:ident $text:literal $(for $every:ident ring)? = $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
     );)*) => {
         $(
@@ -421,13 +356,37 @@ macro_rules! ring_entry_points {
                     // SAFETY: the kernel keeps the rules of the machine. The tests run it on the
                     // emulator with arrays of exactly the lengths that the list states, and the
                     // emulator stops at every violation.
-                    ctru_simt::entry_point!(unsafe [$text, "_", $n],
+                    ctru_simt::entry_point!(unsafe [$text, $crate::suffix!($n $($every)?)],
                         $room::$module::$function::<_, ctru_math::$ring>,
                         ($($array: $element),*));
                 };
             }
-            ctru_math::for_each_ring!(of_ring);
+            $crate::rings_of_entry_points!(of_ring $($every)?);
         )*
+    };
+}
+
+/// The end of the name of an entry point.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! suffix {
+    ($n:literal) => {
+        concat!("_", $n)
+    };
+    ($n:literal every) => {
+        ""
+    };
+}
+
+/// Calls the macro `$callback` for each ring, or for one if its kernel is that of every ring.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! rings_of_entry_points {
+    ($callback:ident) => {
+        ctru_math::for_each_ring!($callback);
+    };
+    ($callback:ident every) => {
+        $callback! { R653 653 {} }
     };
 }
 

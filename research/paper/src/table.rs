@@ -128,7 +128,7 @@ macro_rules! for_each_kernel {
                     elements: u16[EachOperation; row::<R>(); 8],
                     inverses: u16[EachOperation; row::<R>(); 8]);
             DERIVE_KEY_PAIR "derive_key_pair" =
-                hash::derive::derive_key_pair(
+                hash::middle_batch::derive_key_pair(
                     seeds: u64[EachOperation; 2 * SEED_WORDS],
                     f_coins: u64[EachOperation; coin_words::<R>()],
                     g_coins: u64[EachOperation; coin_words::<R>()],

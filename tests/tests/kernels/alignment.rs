@@ -71,7 +71,7 @@ fn arrays_that_are_not_aligned_are_refused() {
     for (name, arrays) in [
         ("fused_encrypt_761", &["h", "ciphertexts"][..]),
         ("frobenius_653", &["matrix", "elements"]),
-        ("decapsulate_packed13_653", &["keys", "ciphertexts", "copied_keys"]),
+        ("decapsulate_mixed_radix_653", &["keys", "ciphertexts", "copied_keys"]),
     ] {
         let (_, refused) = refused_of.iter().find(|(kernel, _)| *kernel == name).unwrap();
         assert!(arrays.iter().all(|array| refused.contains(array)), "{name}: {refused:?}");

@@ -28,18 +28,16 @@ fn check_expansion<R: Arithmetic>(operations: &Operations) {
 }
 
 fn check_key_pairs<R: Arithmetic>(operations: &Operations) {
-    for kernels in [&DERIVE_KEY_PAIR, &DERIVE_KEY_PAIR_MIDDLE] {
-        let [f, g] = [(); 2].map(|()| unfilled(operations.count(), coin_words::<R>()));
-        let z = unfilled(operations.count(), SEED_WORDS);
-        let buffers = [&words(&operations.key_pair_seeds), &f, &g, &z];
-        launch(kernels.of::<R>(), &buffers, operations.batch);
-        let [f, g] = [f, g].map(|coins| cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES));
-        let z = rows(&z, SEED_WORDS);
-        for (i, seed) in operations.key_pair_seeds.iter().enumerate() {
-            let coins = shake256(&seed[..SEED_BYTES], 2 * R::COIN_BYTES);
-            assert_eq!([&f[i][..], &g[i]].concat(), coins);
-            assert_eq!(z[i], seed[SEED_BYTES..]);
-        }
+    let [f, g] = [(); 2].map(|()| unfilled(operations.count(), coin_words::<R>()));
+    let z = unfilled(operations.count(), SEED_WORDS);
+    let buffers = [&words(&operations.key_pair_seeds), &f, &g, &z];
+    launch(DERIVE_KEY_PAIR.of::<R>(), &buffers, operations.batch);
+    let [f, g] = [f, g].map(|coins| cut(rows(&coins, coin_words::<R>()), R::COIN_BYTES));
+    let z = rows(&z, SEED_WORDS);
+    for (i, seed) in operations.key_pair_seeds.iter().enumerate() {
+        let coins = shake256(&seed[..SEED_BYTES], 2 * R::COIN_BYTES);
+        assert_eq!([&f[i][..], &g[i]].concat(), coins);
+        assert_eq!(z[i], seed[SEED_BYTES..]);
     }
 }
 
@@ -148,10 +146,6 @@ fn traces<R: Arithmetic>() {
             trace(&EXPAND_KEY_PAIR_SEEDS, &[&expansion, &unfilled(count, 2 * SEED_WORDS)]),
             trace(
                 &DERIVE_KEY_PAIR,
-                &[&words(&operations.key_pair_seeds), &coins(), &coins(), &seed_rows()],
-            ),
-            trace(
-                &DERIVE_KEY_PAIR_MIDDLE,
                 &[&words(&operations.key_pair_seeds), &coins(), &coins(), &seed_rows()],
             ),
             trace(

@@ -25,7 +25,6 @@ struct Keys<R: Arithmetic> {
     decode: &'static RingKernels,
     check_secret: &'static RingKernels,
     unpack: &'static RingKernels,
-    copy: &'static RingKernels,
     encode: fn(&Poly<R>) -> Vec<u8>,
     fault: fn(&[u8]) -> u64,
 }
@@ -37,7 +36,6 @@ fn encodings<R: Arithmetic>() -> [Keys<R>; 2] {
             decode: &DECODE_MIXED_RADIX,
             check_secret: &VALIDATE_SECRET_KEY_MIXED_RADIX,
             unpack: &UNPACK_SECRET_KEY_MIXED_RADIX,
-            copy: &WRITE_PUBLIC_KEY_MIXED_RADIX,
             encode: |h| mixed_radix::encode(h).as_ref().to_vec(),
             fault: mixed_radix_fault::<R>,
         },
@@ -46,7 +44,6 @@ fn encodings<R: Arithmetic>() -> [Keys<R>; 2] {
             decode: &DECODE_PACKED13,
             check_secret: &VALIDATE_SECRET_KEY_PACKED13,
             unpack: &UNPACK_SECRET_KEY_PACKED13,
-            copy: &WRITE_PUBLIC_KEY_PACKED13,
             encode: |h| bits::pack13(h).as_ref().to_vec(),
             fault: packed13_fault::<R>,
         },
@@ -179,7 +176,7 @@ fn check_secret<R: Arithmetic>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
             }
         }
     }
-    for Keys { check_secret, unpack, copy, encode, fault, .. } in encodings::<R>() {
+    for Keys { check_secret, unpack, encode, fault, .. } in encodings::<R>() {
         let (valid, invalid) = (encode(h), encode(&Poly::zero()));
         let mut rows = Vec::new();
         let mut expected = Vec::new();
@@ -191,29 +188,22 @@ fn check_secret<R: Arithmetic>(h: &Poly<R>, coins: &[u8], z: &[u8]) {
         }
         let to = |count| decoded::<R>(count)[1].clone();
         check_rows::<R>((check_secret, unpack), to, &rows, &expected);
-
-        let keys = strings(&rows[..3]);
-        let copies = Buffer::new(&vec![0u8; 3 * valid.len()]);
-        device::launch(copy.of::<R>(), &[&keys, &copies], Batch::each(3));
-        assert_eq!(copies.content::<u8>(), valid.repeat(3));
     }
 }
 
 /// Compares the accesses for keys with those for bytes with every fault, for a block with one key
 /// and for a block with two.
 fn check_traces<R: Arithmetic>() {
-    for Keys { check, check_secret, copy, encode, .. } in encodings::<R>() {
+    for Keys { check, check_secret, encode, .. } in encodings::<R>() {
         let public = encode(&Poly::one());
         let f = secret_poly::pack(&sample::sample_secret::<R>(&array(&vec![1; R::COIN_BYTES])));
         let secret = [f.as_ref(), &public, &[0; 32]].concat();
         for count in [1, 2] {
             let [decoded, parts] = decoded::<R>(count);
             let words = [Buffer::new(&vec![0u64; count])];
-            let copies = vec![Buffer::new(&vec![0u8; count * public.len()])];
             for (kernel, key, results) in [
                 (check, &public, [&decoded[..], &words].concat()),
                 (check_secret, &secret, [&parts[..], &words].concat()),
-                (copy, &secret, copies),
             ] {
                 let rows = [key.clone(), vec![0xff; key.len()]];
                 let buffers =

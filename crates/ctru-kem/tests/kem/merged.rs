@@ -13,7 +13,7 @@ use ctru_kem::engine::{
 };
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, MixedRadix,
-    Packed13, ParameterSet, SharedSecret,
+    ParameterSet, SharedSecret,
 };
 
 use crate::common::emulated;
@@ -112,7 +112,7 @@ fn callers_get_the_results_of_the_cpu() {
     // The device hashes rejections, or the host does, in several groups.
     let hashing = |rejections, rows| Merging { rejections: Some(rejections), ..merging(rows, 1) };
     check::<CtruPrime653<MixedRadix>>(&counts, 1, hashing(0, 8));
-    check::<CtruPrime653<Packed13>>(&counts, 1, hashing(3, 8));
+    check::<CtruPrime653>(&counts, 1, hashing(3, 8));
     // Without common launches.
     check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
 }
@@ -121,7 +121,7 @@ fn callers_get_the_results_of_the_cpu() {
 #[ignore = "takes long; CI runs it"]
 fn more_callers_get_the_results_of_the_cpu() {
     let counts = [1, 2, 3, 4, 1, 5];
-    check::<CtruPrime653<Packed13>>(&counts, 1, merging(5, 2));
+    check::<CtruPrime653>(&counts, 1, merging(5, 2));
     check::<CtruPrime761<MixedRadix>>(&counts[1..4], 2, merging(8, 1));
     // So many operations with one key that the key is copied to the device.
     check::<CtruPrime653<MixedRadix>>(&[17], 1, merging(32, 1));
@@ -132,7 +132,7 @@ fn more_callers_get_the_results_of_the_cpu() {
     }
     for count in [7, 18] {
         let merging = Merging { rejections: Some(18), ..merging(18, 1) };
-        check::<CtruPrime653<Packed13>>(&[count], 1, merging);
+        check::<CtruPrime653>(&[count], 1, merging);
     }
 }
 

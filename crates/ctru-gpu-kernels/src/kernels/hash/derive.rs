@@ -103,30 +103,8 @@ pub(crate) fn expanded<T: State>(
     state.permute()
 }
 
-/// Derives the coins of key pairs and copies `z`. Of `SHAKE256(seed)`, the first
-/// [`COIN_BYTES`](Ring::COIN_BYTES) bytes are the coins of `f'`, and the next `COIN_BYTES` bytes
-/// are the coins of `g`.
-///
-/// Threads: one per operation.
-/// Arrays: `seeds`, rows of 8 words, each the seed and then `z`; `f_coins` and `g_coins`, rows of
-/// coins; `z`, rows of [`SEED_WORDS`] words.
-/// Source: CTRU-Prime paper, Algorithm 1.
-#[inline(always)]
-pub fn derive_key_pair<S: Simt, R: Ring>(
-    s: S,
-    seeds: S::Global<u64>,
-    f_coins: S::Global<u64>,
-    g_coins: S::Global<u64>,
-    z: S::Global<u64>,
-    batch: Batch,
-) {
-    let operation = own_operation(s);
-    if operation < batch.operations() {
-        key_pair::<R, PerThread<S>>(s, Own::alone(operation), seeds, [f_coins, g_coins], z);
-    }
-}
-
-/// Computes one operation of [`derive_key_pair`] on a state that one or two threads hold.
+/// Computes one operation of
+/// [`derive_key_pair`](super::middle_batch::derive_key_pair).
 #[inline(always)]
 pub(crate) fn key_pair<R: Ring, T: State>(
     s: T::Machine,

@@ -1,6 +1,5 @@
-//! The hashing kernels with two threads per operation. They serve batches in which a hash by one
-//! thread would take longer than the other work of the GPU. Their arrays and results are those of
-//! the kernels with one thread per operation.
+//! The hashing kernels with two threads per operation. They serve key pairs, and batches in which a
+//! hash by one thread would take longer than the other work of the GPU.
 
 use ctru_math::Ring;
 
@@ -30,9 +29,14 @@ fn own_operation<S: Simt>(s: S, batch: Batch) -> Own {
     }
 }
 
-/// Computes the same arrays as [`derive::derive_key_pair`].
+/// Derives the coins of key pairs and copies `z`. Of `SHAKE256(seed)`, the first
+/// [`COIN_BYTES`](Ring::COIN_BYTES) bytes are the coins of `f'`, and the next `COIN_BYTES` bytes
+/// are the coins of `g`.
 ///
 /// Threads: two per operation.
+/// Arrays: `seeds`, rows of 8 words, each the seed and then `z`; `f_coins` and `g_coins`, rows of
+/// coins; `z`, rows of [`SEED_WORDS`] words.
+/// Source: CTRU-Prime paper, Algorithm 1.
 #[inline(always)]
 pub fn derive_key_pair<S: Simt, R: Ring>(
     s: S,

@@ -268,20 +268,6 @@ pub(crate) fn pack_secret<S: Simt, R: Ring, E: Encoding<R>>(
     );
 }
 
-/// Writes the public key that secret key `key` contains.
-#[inline(always)]
-pub(crate) fn write_public<S: Simt, R: Ring, E: Encoding<R>>(
-    s: S,
-    secret_keys: S::Global<u8>,
-    public_keys: S::Global<u8>,
-    key: u32,
-) {
-    let start = key * secret_bytes::<R, E>() + R::SECRET_POLY_BYTES as u32;
-    let four = |i| four_bytes(s, secret_keys, start + i, start + E::BYTES);
-    let one = |i| s.load(secret_keys, start + i);
-    warp::write_words(s, public_keys, key * E::BYTES, E::BYTES, four, one);
-}
-
 /// Defines the kernels for one encoding of public keys.
 macro_rules! key_kernels {
     ($encoding:ident) => {
@@ -387,28 +373,6 @@ macro_rules! key_kernels {
         ) {
             if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
                 $crate::kernels::keys::pack_secret::<S, R, $encoding>(s, f, h, z, keys, key);
-            }
-        }
-
-        /// Writes the public keys that secret keys contain.
-        ///
-        /// Threads: one warp per key. Shared memory: none is used.
-        /// Arrays: `secret_keys`, rows of [`secret_key_bytes`], whose total length is a multiple of
-        /// 4 bytes; `public_keys`, rows of [`public_key_bytes`].
-        #[inline(always)]
-        pub fn write_public_key<S: Simt, R: Ring>(
-            s: S,
-            secret_keys: S::Global<u8>,
-            public_keys: S::Global<u8>,
-            batch: $crate::descriptor::Batch,
-        ) {
-            if let Some(key) = $crate::kernels::keys::own_key(s, batch) {
-                $crate::kernels::keys::write_public::<S, R, $encoding>(
-                    s,
-                    secret_keys,
-                    public_keys,
-                    key,
-                );
             }
         }
 

@@ -1,6 +1,6 @@
 //! Encapsulation and decapsulation, each in one kernel. They serve batches that are too small to
 //! occupy the GPU: such a batch would spend most of its time on launches, and on hashes that wait
-//! for one another. There is one set of kernels per encoding of public keys.
+//! for one another. There are such kernels for the mixed-radix encoding of public keys only.
 //!
 //! A block is two warps and does one operation. While one warp hashes, the other one decodes a key
 //! or multiplies. Keys and ciphertexts may lie in memory of the host, where each access takes long,
@@ -11,7 +11,6 @@
 //! which computes it at the same time.
 
 pub mod mixed_radix;
-pub mod packed13;
 
 use ctru_math::Ring;
 
@@ -19,7 +18,8 @@ use crate::descriptor::{Batch, Shape};
 use crate::kernels::hash::derive::{self, Id, Own};
 use crate::kernels::hash::keccak::{PerWarp, SHA3_512, State, of_warp};
 use crate::kernels::hash::reject::{absorb_key, ciphertext_word, input_bytes};
-use crate::kernels::keys::{self, Encoding, decode_public, decode_secret, secret_bytes};
+use crate::kernels::keys::mixed_radix::{MixedRadix, public_key_bytes, secret_key_bytes};
+use crate::kernels::keys::{self, decode_public, decode_secret};
 use crate::kernels::scheme::{fused, select};
 use crate::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, eight_bytes, rolled, warp};
 use crate::simt::{Simt, WARP};
@@ -111,14 +111,14 @@ fn first_words(words: u32, word: impl Fn(u32) -> u64) -> impl Fn(u32) -> u64 {
 /// Encapsulates: the first warp loads what it hashes; then it computes `K`, `m` and the coins while
 /// the second one decodes `h`; then the second one encrypts.
 #[inline(always)]
-fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
+fn encapsulate<S: Simt, R: Ring, X: SeedSource<S>>(
     s: S,
     arrays: Encapsulation<S, X>,
     batch: Batch,
 ) {
     let Encapsulation { keys, copied_keys, ids, h, messages, coins, .. } = arrays;
     let (operation, warp) = (s.block(), warp::number(s));
-    let start = E::BYTES * batch.row(operation);
+    let start = public_key_bytes::<R>() * batch.row(operation);
     let mut loaded = 0;
     if warp == 0 {
         let id_row = ID_BYTES * operation;
@@ -139,10 +139,10 @@ fn encapsulate<S: Simt, R: Ring, E: Encoding<R>, X: SeedSource<S>>(
         let (own, secrets) = (Own::alone(operation), arrays.shared_secrets);
         derive::encapsulation::<R, PerWarp<S>>(own, seed, id, messages, secrets, coins);
     } else {
-        warp::copy_bytes(s, (keys, start), E::BYTES, (copied_keys, operation));
-        let key = warp::place_of_copy(start, E::BYTES, operation);
+        warp::copy_bytes(s, (keys, start), public_key_bytes::<R>(), (copied_keys, operation));
+        let key = warp::place_of_copy(start, public_key_bytes::<R>(), operation);
         s.sync_warp();
-        decode_public::<S, R, E>(s, (copied_keys, key), h, operation, |_, _| ());
+        decode_public::<S, R, MixedRadix>(s, (copied_keys, key), h, operation, |_, _| ());
         s.sync_warp();
         fused::stage_key::<S, R>(s, h, operation);
     }
@@ -173,11 +173,11 @@ struct Decapsulation<S: Simt> {
 /// Decapsulates: the first warp computes the rejection secret while the second one decrypts and
 /// encrypts again; then the second one chooses the result.
 #[inline(always)]
-fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>, batch: Batch) {
+fn decapsulate<S: Simt, R: Ring>(s: S, arrays: Decapsulation<S>, batch: Batch) {
     let Decapsulation { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;
     let Decapsulation { rejection_secrets, shared_secrets, .. } = arrays;
     let (operation, warp) = (s.block(), warp::number(s));
-    let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
+    let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_key_bytes::<R>());
     let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
     let mut difference = 0;
     if warp == 0 {
@@ -196,7 +196,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
     let encoded = key + R::SECRET_POLY_BYTES as u32;
     let id = Id { s, bytes: copied_keys, start: encoded };
     if warp == 0 {
-        let start = encoded + E::BYTES;
+        let start = encoded + public_key_bytes::<R>();
         let z = |word| eight_bytes(s, copied_keys, start + 8 * word, start + 8 * SEED_WORDS);
         reject::<S, R>(operation, id, z, ciphertext, rejection_secrets);
     } else {
@@ -206,7 +206,7 @@ fn decapsulate<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Decapsulation<S>,
         s.sync_warp();
         let own = Own::alone(operation);
         derive::decapsulation::<R, PerWarp<S>>(own, messages, id, shared_secrets, coins);
-        decode_public::<S, R, E>(s, (copied_keys, encoded), h, operation, |_, _| ());
+        decode_public::<S, R, MixedRadix>(s, (copied_keys, encoded), h, operation, |_, _| ());
         s.sync_warp();
         fused::stage_key::<S, R>(s, h, operation);
         s.sync_warp();
@@ -238,10 +238,10 @@ struct Recovery<S: Simt> {
 /// Decapsulates without the rejection, which is left to the host: the second warp decrypts; then it
 /// hashes while the first one decodes `h`; then the second one encrypts again and compares.
 #[inline(always)]
-fn recover<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Recovery<S>, batch: Batch) {
+fn recover<S: Simt, R: Ring>(s: S, arrays: Recovery<S>, batch: Batch) {
     let Recovery { copied_keys, copied_ciphertexts, f, h, messages, coins, .. } = arrays;
     let (operation, warp) = (s.block(), warp::number(s));
-    let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_bytes::<R, E>());
+    let (bytes, key_bytes) = (R::CIPHERTEXT_BYTES as u32, secret_key_bytes::<R>());
     let (ciphertext, key) = (bytes * operation, key_bytes * batch.row(operation));
     // The first warp copies the longer row, because the second one has more to do afterwards.
     if warp == 0 {
@@ -262,7 +262,7 @@ fn recover<S: Simt, R: Ring, E: Encoding<R>>(s: S, arrays: Recovery<S>, batch: B
     // What follows uses the same shared memory.
     s.sync_block();
     if warp == 0 {
-        decode_public::<S, R, E>(s, (copied_keys, encoded), h, operation, |_, _| ());
+        decode_public::<S, R, MixedRadix>(s, (copied_keys, encoded), h, operation, |_, _| ());
     } else {
         let id = Id { s, bytes: copied_keys, start: encoded };
         let (own, secrets) = (Own::alone(operation), arrays.shared_secrets);
@@ -309,193 +309,3 @@ fn reject<S: Simt, R: Ring>(
         s.store(rejection_secrets, SEED_WORDS * operation + i, word);
     });
 }
-
-/// Defines the kernels for one encoding of public keys.
-macro_rules! whole_kernels {
-    ($encoding:ident) => {
-        use ctru_math::Ring;
-
-        use super::{Decapsulation, Encapsulation, Recovery};
-        use crate::descriptor::{Batch, Shape};
-        use crate::kernels::keys::{Encoding, secret_bytes};
-        use crate::kernels::warp;
-        use crate::simt::Simt;
-
-        /// Returns the block shape: two warps and one operation per block.
-        #[must_use]
-        pub const fn shape<R: Ring>() -> Shape {
-            super::shape::<R>()
-        }
-
-        /// Returns the number of bytes per row of an array of copied public keys.
-        #[must_use]
-        pub const fn public_key_copy<R: Ring>() -> u32 {
-            warp::copied_bytes(<$encoding as Encoding<R>>::BYTES)
-        }
-
-        /// Returns the number of bytes per row of an array of copied secret keys.
-        #[must_use]
-        pub const fn secret_key_copy<R: Ring>() -> u32 {
-            warp::copied_bytes(secret_bytes::<R, $encoding>())
-        }
-
-        /// Encapsulates with expanded seeds.
-        ///
-        /// Threads: two warps per operation.
-        /// Shared memory: the key and its coefficients; later, in their place, what
-        /// [`encrypt`](crate::kernels::scheme::fused::encrypt) needs.
-        /// Arrays: `expansion`, as for
-        /// [`expand_seeds`](crate::kernels::hash::derive::expand_seeds); `keys`, encoded public
-        /// keys, one per operation or one shared key; `shared_secrets` and `ciphertexts`, the
-        /// results. The others are memory for the kernel, with one row per operation.
-        /// Source: CTRU-Prime paper, Algorithm 5.
-        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
-        #[inline(always)]
-        pub fn encapsulate<S: Simt, R: Ring>(
-            s: S,
-            expansion: S::Global<u64>,
-            keys: S::Global<u8>,
-            copied_keys: S::Global<u8>,
-            ids: S::Global<u8>,
-            h: S::Global<u16>,
-            messages: S::Global<u64>,
-            coins: S::Global<u64>,
-            shared_secrets: S::Global<u64>,
-            ciphertexts: S::Global<u8>,
-            batch: Batch,
-        ) {
-            let arrays = Encapsulation {
-                source: super::Expanded::<S>(expansion),
-                keys,
-                copied_keys,
-                ids,
-                h,
-                messages,
-                coins,
-                shared_secrets,
-                ciphertexts,
-            };
-            super::encapsulate::<S, R, $encoding, _>(s, arrays, batch);
-        }
-
-        /// Encapsulates with a seed for each operation.
-        ///
-        /// Threads: two warps per operation.
-        /// Shared memory: as for [`encapsulate`].
-        /// Arrays: `seeds`; `keys`, encoded public keys, one per operation or one shared key;
-        /// `shared_secrets` and `ciphertexts`, the results. The others are memory for the kernel,
-        /// with one row per operation.
-        /// Source: CTRU-Prime paper, Algorithm 5.
-        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
-        #[inline(always)]
-        pub fn encapsulate_seeds<S: Simt, R: Ring>(
-            s: S,
-            seeds: S::Global<u64>,
-            keys: S::Global<u8>,
-            copied_keys: S::Global<u8>,
-            ids: S::Global<u8>,
-            h: S::Global<u16>,
-            messages: S::Global<u64>,
-            coins: S::Global<u64>,
-            shared_secrets: S::Global<u64>,
-            ciphertexts: S::Global<u8>,
-            batch: Batch,
-        ) {
-            let arrays = Encapsulation {
-                source: super::Given::<S>(seeds),
-                keys,
-                copied_keys,
-                ids,
-                h,
-                messages,
-                coins,
-                shared_secrets,
-                ciphertexts,
-            };
-            super::encapsulate::<S, R, $encoding, _>(s, arrays, batch);
-        }
-
-        /// Decapsulates, but leaves the rejection to the caller.
-        ///
-        /// Threads: two warps per operation.
-        /// Shared memory: as for [`encapsulate`].
-        /// Arrays: `keys`, encoded secret keys, one per operation or one shared key;
-        /// `ciphertexts`; `shared_secrets`, those that decapsulation returns if it accepts the
-        /// ciphertext; `rejected`, one word per operation: 0 if the ciphertext is the encryption of
-        /// the decrypted message, else 1. The others are memory for the kernel, with one row per
-        /// operation.
-        /// Source: CTRU-Prime paper, Algorithm 6.
-        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
-        #[inline(always)]
-        pub fn recover<S: Simt, R: Ring>(
-            s: S,
-            keys: S::Global<u8>,
-            ciphertexts: S::Global<u8>,
-            copied_keys: S::Global<u8>,
-            copied_ciphertexts: S::Global<u8>,
-            f: S::Global<u8>,
-            h: S::Global<u16>,
-            messages: S::Global<u64>,
-            coins: S::Global<u64>,
-            shared_secrets: S::Global<u64>,
-            rejected: S::Global<u64>,
-            batch: Batch,
-        ) {
-            let arrays = Recovery {
-                keys,
-                ciphertexts,
-                copied_keys,
-                copied_ciphertexts,
-                f,
-                h,
-                messages,
-                coins,
-                shared_secrets,
-                rejected,
-            };
-            super::recover::<S, R, $encoding>(s, arrays, batch);
-        }
-
-        /// Decapsulates.
-        ///
-        /// Threads: two warps per operation.
-        /// Shared memory: as for [`encapsulate`].
-        /// Arrays: `keys`, encoded secret keys, one per operation or one shared key;
-        /// `ciphertexts`; `results`, the shared secrets or rejection secrets. The others are memory
-        /// for the kernel, with one row per operation.
-        /// Source: CTRU-Prime paper, Algorithm 6.
-        #[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
-        #[inline(always)]
-        pub fn decapsulate<S: Simt, R: Ring>(
-            s: S,
-            keys: S::Global<u8>,
-            ciphertexts: S::Global<u8>,
-            copied_keys: S::Global<u8>,
-            copied_ciphertexts: S::Global<u8>,
-            f: S::Global<u8>,
-            h: S::Global<u16>,
-            messages: S::Global<u64>,
-            coins: S::Global<u64>,
-            rejection_secrets: S::Global<u64>,
-            shared_secrets: S::Global<u64>,
-            results: S::Global<u64>,
-            batch: Batch,
-        ) {
-            let arrays = Decapsulation {
-                keys,
-                ciphertexts,
-                copied_keys,
-                copied_ciphertexts,
-                f,
-                h,
-                messages,
-                coins,
-                rejection_secrets,
-                shared_secrets,
-                results,
-            };
-            super::decapsulate::<S, R, $encoding>(s, arrays, batch);
-        }
-    };
-}
-use whole_kernels;

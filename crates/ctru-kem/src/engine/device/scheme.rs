@@ -50,8 +50,7 @@ pub(super) fn generate<'a, Q: Queue>(
             expanded
         }
     };
-    let derive = launches.hash(&table::DERIVE_KEY_PAIR_MIDDLE, &table::DERIVE_KEY_PAIR);
-    launches.add(derive, &[seeds, coins, g_coins, z], all);
+    launches.add(&table::DERIVE_KEY_PAIR, &[seeds, coins, g_coins, z], all);
     launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
     tree.invert(launches, queue, count, f, operands, products)?;
     // h = g / f
@@ -108,8 +107,8 @@ pub(super) fn encapsulate_fused<'a, Q: Queue>(
 ) {
     let Scratch { copied_keys, decoded: Decoded { h, ids, .. }, messages, coins, .. } = scratch;
     let (seeds, kernels) = match seeds {
-        Seeds::Each(seeds) => (seeds, launches.set.encoding.encapsulate_seeds),
-        Seeds::Expanded(input) => (input, launches.set.encoding.encapsulate),
+        Seeds::Each(seeds) => (seeds, &table::ENCAPSULATE_SEEDS_MIXED_RADIX),
+        Seeds::Expanded(input) => (input, &table::ENCAPSULATE_MIXED_RADIX),
     };
     let memory: [&Q::Memory; 9] =
         [seeds, keys, copied_keys, ids, h, messages, coins, shared_secrets, ciphertexts];
@@ -157,16 +156,15 @@ pub(super) fn decapsulate_fused<'a, Q: Queue>(
     let Decoded { f, h, .. } = decoded;
     let inputs: [&Q::Memory; 8] =
         [keys, ciphertexts, copied_keys, copied_ciphertexts, f, h, messages, coins];
-    let encoding = launches.set.encoding;
     match rejected {
         Some(rejected) => {
             let memory = [&inputs[..], &[shared_secrets, rejected]].concat();
-            launches.add(encoding.decapsulate_without_rejection, &memory, batch);
+            launches.add(&table::RECOVER_MIXED_RADIX, &memory, batch);
         }
         None => {
             let memory =
                 [&inputs[..], &[&*scratch.rejection_secrets, accepted, shared_secrets]].concat();
-            launches.add(encoding.decapsulate, &memory, batch);
+            launches.add(&table::DECAPSULATE_MIXED_RADIX, &memory, batch);
         }
     }
 }

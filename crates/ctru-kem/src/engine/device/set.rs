@@ -130,7 +130,8 @@ impl Set {
                 bytes: Arrays { seeds, keys, rows, results },
                 // The device sends encapsulation keys from the memory of ciphertexts.
                 room: P::CIPHERTEXT_BYTES,
-                has_fused: matches!(traffic, Traffic::Sending | Traffic::Receiving),
+                has_fused: matches!(traffic, Traffic::Sending | Traffic::Receiving)
+                    && matches!(P::PARAMETERS.encoding, Encoding::MixedRadix),
                 expanded_by_block: 128,
             }
         }
@@ -219,20 +220,10 @@ pub(super) struct EncodingKernels {
     pub(super) encode: &'static RingKernels,
     /// Encodes `f`, `h` and `z` to decapsulation keys.
     pub(super) pack_decapsulation_key: &'static RingKernels,
-    /// Copies encapsulation keys out of decapsulation keys.
-    pub(super) copy_encapsulation_key: &'static RingKernels,
     /// Decodes as `decode` does, and checks rows of bytes that may not be keys.
     check_encapsulation_key: &'static RingKernels,
     /// Decodes as `unpack_decapsulation_key` does, and checks rows of bytes that may not be keys.
     check_decapsulation_key: &'static RingKernels,
-    /// Encapsulates, with encoded keys and expanded seeds.
-    pub(super) encapsulate: &'static RingKernels,
-    /// Encapsulates, with encoded keys and a seed for each operation.
-    pub(super) encapsulate_seeds: &'static RingKernels,
-    /// Decapsulates, with encoded keys.
-    pub(super) decapsulate: &'static RingKernels,
-    /// Decapsulates, with encoded keys, and leaves the rejection to the host.
-    pub(super) decapsulate_without_rejection: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
@@ -240,13 +231,8 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
-    copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_MIXED_RADIX,
     check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_MIXED_RADIX,
     check_decapsulation_key: &table::VALIDATE_SECRET_KEY_MIXED_RADIX,
-    encapsulate: &table::ENCAPSULATE_MIXED_RADIX,
-    encapsulate_seeds: &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
-    decapsulate: &table::DECAPSULATE_MIXED_RADIX,
-    decapsulate_without_rejection: &table::RECOVER_MIXED_RADIX,
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
@@ -254,13 +240,8 @@ static PACKED13: EncodingKernels = EncodingKernels {
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
     pack_decapsulation_key: &table::PACK_SECRET_KEY_PACKED13,
-    copy_encapsulation_key: &table::WRITE_PUBLIC_KEY_PACKED13,
     check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_PACKED13,
     check_decapsulation_key: &table::VALIDATE_SECRET_KEY_PACKED13,
-    encapsulate: &table::ENCAPSULATE_PACKED13,
-    encapsulate_seeds: &table::ENCAPSULATE_SEEDS_PACKED13,
-    decapsulate: &table::DECAPSULATE_PACKED13,
-    decapsulate_without_rejection: &table::RECOVER_PACKED13,
 };
 
 impl EncodingKernels {

@@ -140,7 +140,7 @@ impl<Q: Queue> Slot<Q> {
         let public_bytes = bytes(set.encapsulation_key_bytes);
         let public = match &outputs.keys {
             Some(Target::Device(memory)) => {
-                Some(in_place(queue, *memory, &public_bytes, &scratch.products)?)
+                Some(in_place(queue, *memory, &public_bytes, &scratch.operands)?)
             }
             _ => None,
         };
@@ -148,7 +148,7 @@ impl<Q: Queue> Slot<Q> {
         scheme::generate(&mut launches, queue, scratch, seeds.given(), count, &private)?;
         if let Some(public) = &public {
             let all = Batch::each(count as u32);
-            launches.add(set.encoding.copy_encapsulation_key, &[&private, public], all);
+            launches.add(set.encoding.encode, &[&scratch.products, public], all);
         }
         if let Travel::Derived(sent @ 1..) = travels.keys {
             let memory: [&Q::Memory; 2] = [&scratch.products, &texts.device];

@@ -31,22 +31,21 @@ const fn shake256(bytes: usize) -> usize {
 }
 
 /// Returns the work per operation of a kernel. `kernel` is its name, which ends with the ring's
-/// degree. Returns `None` if the table does not list the kernel.
+/// degree unless the kernel is that of every ring. Returns `None` if the table does not list the
+/// kernel.
 pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
     let secret_and_coins = sha3_512(ID_BYTES + R::MESSAGE_BYTES) + shake256(R::COIN_BYTES);
     let rejection = sha3_512(ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES);
-    let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N))? {
+    let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N)).unwrap_or(kernel) {
         "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
-        "derive_key_pair" | "derive_key_pair_middle" => (shake256(2 * R::COIN_BYTES), 0.0),
+        "derive_key_pair" => (shake256(2 * R::COIN_BYTES), 0.0),
         "derive_encapsulation" | "derive_encapsulation_middle" => (1 + secret_and_coins, 0.0),
         "derive_decapsulation" | "derive_decapsulation_middle" => (secret_and_coins, 0.0),
         "rejection_secret" | "rejection_secret_middle" => (rejection, 0.0),
-        "encapsulate_mixed_radix" | "encapsulate_packed13" => (2 + secret_and_coins, 2.0),
-        "encapsulate_seeds_mixed_radix" | "encapsulate_seeds_packed13" => {
-            (1 + secret_and_coins, 2.0)
-        }
-        "decapsulate_mixed_radix" | "decapsulate_packed13" => (secret_and_coins + rejection, 4.0),
-        "recover_mixed_radix" | "recover_packed13" => (secret_and_coins, 4.0),
+        "encapsulate_mixed_radix" => (2 + secret_and_coins, 2.0),
+        "encapsulate_seeds_mixed_radix" => (1 + secret_and_coins, 2.0),
+        "decapsulate_mixed_radix" => (secret_and_coins + rejection, 4.0),
+        "recover_mixed_radix" => (secret_and_coins, 4.0),
         "polyphase_small"
         | "polyphase_coins"
         | "polyphase_rounded"
@@ -80,10 +79,8 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
         | "pack_secret_key_packed13"
         | "validate_public_key_mixed_radix"
         | "validate_secret_key_mixed_radix"
-        | "write_public_key_mixed_radix"
         | "validate_public_key_packed13"
         | "validate_secret_key_packed13"
-        | "write_public_key_packed13"
         | "invert"
         | "multiply_pairs"
         | "divide_by_norm"
