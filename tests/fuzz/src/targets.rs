@@ -2,7 +2,9 @@
 
 mod bytes;
 mod files;
+mod ntruprime;
 mod operations;
+mod plain;
 mod program;
 
 /// Something that takes bytes from outside.
@@ -24,6 +26,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "backends", run: operations::on_backends, begin: operations::examples },
     Target { name: "ciphertexts", run: operations::decapsulate, begin: operations::ciphertexts },
     Target { name: "keys", run: operations::check_keys, begin: operations::examples },
+    Target { name: "sntrup-encaps", run: ntruprime::encapsulate, begin: ntruprime::public_keys },
+    Target { name: "sntrup-decaps", run: ntruprime::decapsulate, begin: ntruprime::private_keys },
     Target { name: "emulator", run: operations::on_emulator, begin: operations::examples },
 ];
 
@@ -51,7 +55,10 @@ pub(crate) const PLANTED: Target = Target {
 /// returns.
 macro_rules! for_each_set {
     ($visit:ident($($argument:expr),*)) => {{
-        use ctru_kem::{CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13};
+        use ctru_kem::{
+            CtruPrime653, CtruPrime761, CtruPrime1277, MixedRadix, Packed13, Sntrup653, Sntrup761,
+            Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
+        };
         [
             $visit::<CtruPrime653<MixedRadix>>($($argument),*),
             $visit::<CtruPrime653<Packed13>>($($argument),*),
@@ -59,6 +66,12 @@ macro_rules! for_each_set {
             $visit::<CtruPrime761<Packed13>>($($argument),*),
             $visit::<CtruPrime1277<MixedRadix>>($($argument),*),
             $visit::<CtruPrime1277<Packed13>>($($argument),*),
+            $visit::<Sntrup653>($($argument),*),
+            $visit::<Sntrup761>($($argument),*),
+            $visit::<Sntrup857>($($argument),*),
+            $visit::<Sntrup953>($($argument),*),
+            $visit::<Sntrup1013>($($argument),*),
+            $visit::<Sntrup1277>($($argument),*),
         ]
     }};
 }
