@@ -2,12 +2,19 @@
 
 import { ByteField, toHex } from "./bytes.js";
 import { html } from "./elements.js";
-import { SETS, layout } from "./scheme.js";
+import * as ntruprime from "./ntruprime.js";
+import * as ctruprime from "./scheme.js";
 
 const byId = (id) => document.getElementById(id);
 
 /** The byte of which one bit is flipped before the reader changes anything. */
 const FLIPPED = 100;
+
+/** Returns what each byte of a key or a ciphertext is. */
+function layout(set, kind) {
+  const scheme = ntruprime.SETS.includes(set) ? ntruprime : ctruprime;
+  return scheme.layout(set, kind);
+}
 
 /** Returns whether two byte strings are equal. */
 const equal = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[i]);
@@ -66,23 +73,23 @@ export class ByHand {
     this.makeKey();
   }
 
+  /** The set as the package names it. */
+  get id() {
+    return Number(this.set) || this.set;
+  }
+
   /** Returns the choice of the parameter set, with the sizes of each. */
   choice() {
-    const options = SETS.map((set) => {
+    const options = [...ctruprime.SETS, ...ntruprime.SETS].map((set) => {
       const input = html("input", { type: "radio", name: "set", value: set });
       input.checked = set === this.set;
       input.onchange = () => {
         this.set = set;
         this.makeKey();
       };
-      const { encapsulationKeyBytes, ciphertextBytes } = this.ctru.sets[set];
+      const { name, encapsulationKeyBytes, ciphertextBytes } = this.ctru.sets[set];
       const sizes = `key ${encapsulationKeyBytes} B, ciphertext ${ciphertextBytes} B`;
-      return html(
-        "label",
-        {},
-        input,
-        html("span", {}, `CTRU-Prime-${set}`, html("small", {}, sizes)),
-      );
+      return html("label", {}, input, html("span", {}, name, html("small", {}, sizes)));
     });
     return html(
       "fieldset",
@@ -93,7 +100,7 @@ export class ByHand {
   }
 
   makeKey() {
-    const pair = this.ctru.keypair(Number(this.set));
+    const pair = this.ctru.keypair(this.id);
     this.encapsulationKey = pair.encapsulationKey;
     this.decapsulationKey = pair.decapsulationKey;
     const { encapsulationKey, decapsulationKey } = this.fields;
@@ -105,7 +112,7 @@ export class ByHand {
   encapsulate() {
     const problem = byId("encapsulate-problem");
     try {
-      const made = this.ctru.encapsulate(Number(this.set), this.encapsulationKey);
+      const made = this.ctru.encapsulate(this.id, this.encapsulationKey);
       this.sent = made.ciphertext;
       this.arrived = made.ciphertext.slice();
       this.arrived[FLIPPED] ^= 1;
@@ -131,8 +138,7 @@ export class ByHand {
   outcome(id, ciphertext) {
     const host = byId(id);
     try {
-      const set = Number(this.set);
-      const result = this.ctru.decapsulate(set, this.decapsulationKey, ciphertext);
+      const result = this.ctru.decapsulate(this.id, this.decapsulationKey, ciphertext);
       const accepted = equal(result, this.secret);
       const verdict = accepted ? "Accepted: Bob’s secret" : "Rejected: another secret, no error";
       host.replaceChildren(

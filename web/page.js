@@ -2,10 +2,12 @@
 
 import { load } from "./ctru/index.js";
 import { showCode } from "./code.js";
+import { html } from "./elements.js";
 import { ByHand } from "./kem.js";
 import { showSpeed } from "./measure.js";
 import { showKeys, showNoise } from "./noise.js";
 import { showRing } from "./ring.js";
+import { SETS } from "./scheme.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -29,6 +31,12 @@ function redraw(state) {
   requestAnimationFrame(() => {
     due = false;
     const { ctru, set, decapsulationKey, encapsulationKey, arrived } = state;
+    if (!SETS.includes(set)) {
+      for (const id of ["key-picture", "noise"]) {
+        byId(id).replaceChildren(html("p", {}, "Choose a set of CTRU-Prime to see this picture."));
+      }
+      return;
+    }
     const sizes = ctru.sets[set];
     // Keys and ciphertexts of other lengths have no picture, so the last one stays.
     if (decapsulationKey.length !== sizes.decapsulationKeyBytes) return;

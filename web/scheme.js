@@ -23,9 +23,11 @@ export function parameters(set) {
   };
 }
 
-/** Returns the passes of the mixed-radix encoding, each with its pairs and its number of bytes. */
-export function passes(set) {
-  const { n, q } = parameters(set);
+/**
+ * Returns the passes of the mixed-radix encoding of `n` numbers below `q`, each with its pairs and
+ * its number of bytes.
+ */
+export function passes({ n, q }) {
   let radices = new Array(n).fill(q);
   const all = [];
   while (radices.length > 1) {
@@ -49,7 +51,7 @@ export function passes(set) {
 
 /** Returns the coefficients of `h` from an encapsulation key in mixed-radix encoding. */
 export function decodeKey(set, bytes) {
-  const { all, last } = passes(set);
+  const { all, last } = passes(parameters(set));
   const starts = [];
   let at = 0;
   for (const pass of all) {
@@ -148,18 +150,16 @@ export function decodeBlock(values, q2) {
   return best;
 }
 
-/** Returns the ranges of bytes of an encapsulation key, each with its name. */
-function keyRanges(set) {
-  const { all, last } = passes(set);
-  const ranges = [
-    { name: "ID(pk), which all hashes take in; also pass 1", short: "ID(pk)", to: 33 },
-  ];
+/** Returns the ranges of bytes of the encoding of `n` numbers below `q`, each with its name. */
+export function passRanges(numbers, what) {
+  const { all, last } = passes(numbers);
+  const ranges = [];
   let at = 0;
   all.forEach((pass, index) => {
     at += pass.bytes;
     if (pass.bytes > 0) {
       const short = `pass ${index + 1}`;
-      ranges.push({ name: `${short} of the mixed-radix encoding of h`, short, to: at });
+      ranges.push({ name: `${short} of the mixed-radix encoding of ${what}`, short, to: at });
     }
   });
   ranges.push({
@@ -170,8 +170,14 @@ function keyRanges(set) {
   return ranges;
 }
 
+/** Returns the ranges of bytes of an encapsulation key. */
+function keyRanges(set) {
+  const id = { name: "ID(pk), which all hashes take in; also pass 1", short: "ID(pk)", to: 33 };
+  return [id, ...passRanges(parameters(set), "h")];
+}
+
 /** Returns the ranges with their first byte; `to` is the first byte after a range. */
-function complete(ranges, shift = 0) {
+export function complete(ranges, shift = 0) {
   return ranges.map((range, index) => ({
     ...range,
     from: shift + (index === 0 ? 0 : ranges[index - 1].to),
