@@ -4,14 +4,13 @@
 //! always 1 or -1, so a step subtracts `g(0) / f(0) = g(0) f(0)` times `f` from `g`. After `2n - 1`
 //! steps, `delta` is 0 exactly if the polynomial has an inverse (Theorem 6.2 there).
 //!
-//! A polynomial is two strings of bits: which coefficients are 1, and which are -1. Let the vectors
-//! of such a string have `W` lanes together. Then coefficient `i` is bit `i / W` of lane `i % W`.
-//! Here lanes are counted across the vectors first: lane `j` is lane `j / count` of vector
-//! `j % count`. So a shift by one coefficient takes each vector to the place of the next one, and
-//! moves the lanes of only one vector.
-//!
-//! Source of the sum: Y. Kawahara, K. Aoki, T. Takagi, "Faster implementation of eta_T pairing over
-//! GF(3^m) using minimum number of logical instructions for GF(3)-addition", Pairing 2008.
+//! A polynomial is two strings of bits: which coefficients are not 0, and the signs, where the sign
+//! of a 0 means nothing. Let the vectors of such a string have `W` lanes together. Then coefficient
+//! `i` is bit `i / W` of lane `i % W`; in `f` and `g`, it is bit `15 - i / W`. Here lanes are counted
+//! across the vectors first: lane `j` is lane `j / count` of vector `j % count`. So a shift by one
+//! coefficient takes each vector to the place of the next one, and moves the lanes of only one
+//! vector. The bits of one of these lanes move up by one, also where a step divides by `x`, because
+//! the order of bits in `g` is the other one.
 
 use subtle::Choice;
 
@@ -27,8 +26,8 @@ const MOST_LANES: usize = 32;
 /// Most lanes of all vectors of a string.
 const MOST_WORDS: usize = 96;
 
-/// Where the coefficients 1 are, and where the coefficients -1 are.
-type Signs<V> = [V; 2];
+/// Which coefficients are not 0, and which of these are negative.
+type Bits<V> = [V; 2];
 
 /// The work of [`inverse`](super::inverse).
 pub(super) struct Inverse<'a, R: NtruPrimeRing>(pub(super) &'a SmallPoly<R>);
@@ -42,18 +41,19 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
         let mut room = Coefficients::new();
         (room[0], room[n - 1], room[n]) = (1, -1, -1);
         let mut f = pack::<R, S>(simd, &room);
-        (room[n - 1], room[n]) = (0, 0);
-        let mut r = pack::<R, S>(simd, &room);
         let mut v = [[simd.splat(0); 2]; MOST];
+        let mut r = v;
+        r[0][0] = simd.load(&const { one_lane(0, 1, 0) });
         for (room, &a) in room.iter_mut().zip(self.0.coefficients().iter().rev()) {
             *room = a;
         }
+        room[n] = 0;
         let mut g = pack::<R, S>(simd, &room);
         let count = const { vectors::<R>(S::LANES) };
         let shift = Shift::new(simd);
         let mut delta = 1;
         for _ in 0..2 * n - 1 {
-            let step = Step::new(&mut delta, lowest(f[0]), lowest(g[0])).splat(simd);
+            let step = Step::new(&mut delta, first_lane(f[0]), first_lane(g[0])).splat(simd);
             let last = v[count - 1];
             for i in (1..count).rev() {
                 v[i] = v[i - 1];
@@ -72,8 +72,8 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
             g[count - 1] = [shift.down(first[0]), shift.down(first[1])];
         }
         let mut inverse = SmallPoly::zero();
-        let [one, minus_one] = lowest(f[0]).map(|word| word & 1);
-        unpack::<R, S>(&v, one - minus_one, &mut room);
+        let [_, negative] = first_lane(f[0]);
+        unpack::<R, S>(&v, 1 | negative >> 15, &mut room);
         for (c, &room) in inverse.coefficients_mut().iter_mut().rev().zip(&*room) {
             *c = room;
         }
@@ -93,48 +93,48 @@ type Words = Scratch<i16, [i16; MOST_WORDS]>;
 /// Room for the coefficients of all bits.
 type Coefficients = Scratch<i8, [i8; 16 * MOST_WORDS]>;
 
-/// Returns the strings of `n + 1` coefficients.
+/// Returns the strings of `n + 1` coefficients, in the order of `f` and `g`.
 #[inline(always)]
 fn pack<R: NtruPrimeRing, S: Simd>(
     simd: S,
     coefficients: &Coefficients,
-) -> [Signs<S::Vector>; MOST] {
+) -> [Bits<S::Vector>; MOST] {
     let count = const { vectors::<R>(S::LANES) };
     let mut words = [Words::new(), Words::new()];
-    let [ones, minus_ones] = &mut words;
+    let [nonzero, negative] = &mut words;
     for (bit, coefficients) in coefficients[..=R::N].chunks(count * S::LANES).enumerate() {
-        let words = ones.iter_mut().zip(&mut **minus_ones);
-        for (c, (one, minus_one)) in coefficients.iter().zip(words) {
+        let words = nonzero.iter_mut().zip(&mut **negative);
+        for (c, (nonzero, negative)) in coefficients.iter().zip(words) {
             let c = i16::from(*c);
-            *one |= (c & !(c >> 1) & 1) << bit;
-            *minus_one |= (c >> 1 & 1) << bit;
+            *nonzero |= (c & 1) << (15 - bit);
+            *negative |= (c >> 1 & 1) << (15 - bit);
         }
     }
-    let mut signs = [[simd.splat(0); 2]; MOST];
+    let mut strings = [[simd.splat(0); 2]; MOST];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
-    for (i, signs) in signs[..count].iter_mut().enumerate() {
-        for (bits, words) in signs.iter_mut().zip(&words) {
+    for (i, strings) in strings[..count].iter_mut().enumerate() {
+        for (bits, words) in strings.iter_mut().zip(&words) {
             for (lane, &word) in lanes.iter_mut().zip(words[i..].iter().step_by(count)) {
                 *lane = word;
             }
             *bits = simd.load(&lanes);
         }
     }
-    signs
+    strings
 }
 
-/// Writes the coefficients of the strings, multiplied by `factor`.
+/// Writes the coefficients of the strings of `v`, multiplied by `factor`.
 #[inline(always)]
 fn unpack<R: NtruPrimeRing, S: Simd>(
-    signs: &[Signs<S::Vector>; MOST],
+    strings: &[Bits<S::Vector>; MOST],
     factor: i16,
     coefficients: &mut Coefficients,
 ) {
     let count = const { vectors::<R>(S::LANES) };
     let mut words = [Words::new(), Words::new()];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
-    for (i, signs) in signs[..count].iter().enumerate() {
-        for (bits, words) in signs.iter().zip(&mut words) {
+    for (i, strings) in strings[..count].iter().enumerate() {
+        for (bits, words) in strings.iter().zip(&mut words) {
             bits.store(&mut lanes);
             for (&lane, word) in lanes[..S::LANES].iter().zip(words[i..].iter_mut().step_by(count))
             {
@@ -142,65 +142,57 @@ fn unpack<R: NtruPrimeRing, S: Simd>(
             }
         }
     }
-    let [ones, minus_ones] = &words;
+    let [nonzero, negative] = &words;
     for (bit, coefficients) in coefficients[..=R::N].chunks_mut(count * S::LANES).enumerate() {
-        for (c, (one, minus_one)) in coefficients.iter_mut().zip(ones.iter().zip(&**minus_ones)) {
-            *c = (((one >> bit & 1) - (minus_one >> bit & 1)) * factor) as i8;
+        for (c, (nonzero, negative)) in coefficients.iter_mut().zip(nonzero.iter().zip(&**negative))
+        {
+            *c = ((nonzero >> bit & 1) * (1 - 2 * (negative >> bit & 1)) * factor) as i8;
         }
     }
 }
 
-/// Returns the words whose lowest bits say whether coefficient 0 is 1, and whether it is -1.
+/// Returns the first lanes. In `f` and `g`, their signs are the bits of coefficient 0.
 #[inline(always)]
-fn lowest<V: Vector>(signs: Signs<V>) -> Signs<i16> {
-    signs.map(|bits| {
+fn first_lane<V: Vector>(strings: Bits<V>) -> Bits<i16> {
+    strings.map(|bits| {
         let mut lanes = [0; MOST_LANES];
         bits.store(&mut lanes);
         lanes[0]
     })
 }
 
-/// What a shift by one coefficient does to the vector whose lanes move.
+/// Returns lanes with the value `other`, but for one with the value `x`.
+const fn one_lane(lane: usize, x: i16, other: i16) -> [i16; MOST_LANES] {
+    let mut lanes = [other; MOST_LANES];
+    lanes[lane] = x;
+    lanes
+}
+
+/// What a shift by one coefficient multiplies the lanes by, after they have moved.
 struct Shift<V> {
-    /// All ones in lane 0.
-    first: V,
-    /// All ones in all lanes but the last.
-    others: V,
-    /// The 15 lowest bits of the last lane.
-    last: V,
-    /// `2^14` in all lanes.
-    quarter: V,
+    up: V,
+    down: V,
 }
 
 impl<V: Vector> Shift<V> {
     #[inline(always)]
     fn new<S: Simd<Vector = V>>(simd: S) -> Self {
-        let (mut first, mut others, mut last) =
-            ([0; MOST_LANES], [-1; MOST_LANES], [0; MOST_LANES]);
-        first[0] = -1;
-        others[S::LANES - 1] = 0;
-        last[S::LANES - 1] = i16::MAX;
         Self {
-            first: simd.load(&first),
-            others: simd.load(&others),
-            last: simd.load(&last),
-            quarter: simd.splat(1 << 14),
+            up: simd.load(&const { one_lane(0, 2, 1) }),
+            down: simd.load(&const { one_lane(S::LANES - 1, 2, 1) }),
         }
     }
 
-    /// Moves each lane to the place of the next one. The bits of the last lane move up by one.
+    /// Moves each lane of `v` to the place of the next one, and the bits of the last lane up by one.
     #[inline(always)]
     fn up(&self, bits: V) -> V {
-        let moved = bits.lanes_up();
-        moved.add(moved.and(self.first))
+        bits.lanes_up().mul_low(self.up)
     }
 
-    /// Moves each lane to the place of the one before. The bits of lane 0, which is even, move down
-    /// by one.
+    /// Moves each lane of `g` to the place of the one before, and the bits of lane 0 up by one.
     #[inline(always)]
     fn down(&self, bits: V) -> V {
-        let moved = bits.lanes_down();
-        moved.and(self.others).or(moved.mul_round(self.quarter).and(self.last))
+        bits.lanes_down().mul_low(self.down)
     }
 }
 
@@ -208,45 +200,52 @@ impl<V: Vector> Shift<V> {
 struct Step<T> {
     /// All ones if `f` becomes `g`, or else 0.
     swap: T,
-    /// All ones if `f` is added to `g`, or else 0.
-    add: T,
-    /// All ones if `f` is subtracted from `g`, or else 0.
-    subtract: T,
+    /// All ones if `g(0)` is not 0, or else 0.
+    change: T,
+    /// All ones if the signs of `f(0)` and `g(0)` differ, or else 0.
+    differ: T,
 }
 
 impl Step<i16> {
-    /// Returns the step for the lowest bits of `f` and `g`, and updates `delta`.
+    /// Returns the step for the first lanes of `f` and `g`, and updates `delta`.
     #[inline(always)]
-    fn new(delta: &mut i32, f: Signs<i16>, g: Signs<i16>) -> Self {
-        let nonzero = -((g[0] | g[1]) & 1);
+    fn new(delta: &mut i32, f: Bits<i16>, g: Bits<i16>) -> Self {
+        let change = g[0] >> 15;
         // Swap where delta > 0 and g(0) != 0.
-        let swap = (-*delta >> 31) & i32::from(nonzero);
+        let swap = (-*delta >> 31) & i32::from(change);
         *delta = (*delta ^ (swap & (*delta ^ -*delta))) + 1;
-        let differ = -((f[1] ^ g[1]) & 1);
-        Self { swap: swap as i16, add: nonzero & differ, subtract: nonzero & !differ }
+        Self { swap: swap as i16, change, differ: (f[1] ^ g[1]) >> 15 }
     }
 
     #[inline(always)]
     fn splat<S: Simd>(self, simd: S) -> Step<S::Vector> {
         Step {
             swap: simd.splat(self.swap),
-            add: simd.splat(self.add),
-            subtract: simd.splat(self.subtract),
+            change: simd.splat(self.change),
+            differ: simd.splat(self.differ),
         }
     }
 }
 
 impl<V: Vector> Step<V> {
-    /// Returns `f` and `g - g(0) f(0) f`, after swapping both if the step swaps.
+    /// Returns `(f, g - g(0) f(0) f)`, or `(g, g - g(0) f(0) f)` if the step swaps.
+    ///
+    /// A swap takes the negative of what the definition has if `f(0) = g(0)`, which does not matter,
+    /// as in the inversion modulo `q`.
     #[inline(always)]
-    fn apply(&self, f: Signs<V>, g: Signs<V>) -> (Signs<V>, Signs<V>) {
-        let (f, g) = (
-            [self.swap.select(g[0], f[0]), self.swap.select(g[1], f[1])],
-            [self.swap.select(f[0], g[0]), self.swap.select(f[1], g[1])],
-        );
-        let ones = f[0].and(self.add).or(f[1].and(self.subtract));
-        let minus_ones = f[1].and(self.add).or(f[0].and(self.subtract));
-        let mixed = g[0].or(minus_ones).xor(g[1].or(ones));
-        (f, [g[1].or(minus_ones).xor(mixed), g[0].or(ones).xor(mixed)])
+    fn apply(&self, f: Bits<V>, g: Bits<V>) -> (Bits<V>, Bits<V>) {
+        let signs_differ = f[1].xor(g[1]);
+        // The term that is added to g has the sign of g where `same` has ones.
+        let same = signs_differ.xor(self.differ);
+        let term = f[0].and(self.change);
+        let one_nonzero = g[0].xor(term);
+        let term_of_same_sign = term.and(same);
+        // The sum has the sign of the term where g is 0. Where both have the same sign, it has the
+        // other one, because 1 + 1 is -1.
+        let negate = term.xor(term_of_same_sign.and(one_nonzero));
+        (
+            [self.swap.select(g[0], f[0]), f[1].xor(self.swap.and(signs_differ))],
+            [one_nonzero.or(term_of_same_sign), g[1].xor(negate)],
+        )
     }
 }
