@@ -17,10 +17,15 @@ pub enum Extent {
 impl Extent {
     /// Returns the inputs of a range that the check takes.
     pub fn of(self, range: RangeInclusive<i64>) -> impl Iterator<Item = i64> {
+        self.some(range, 1 << 16)
+    }
+
+    /// Does the same, with about `sample` inputs in a sample.
+    pub fn some(self, range: RangeInclusive<i64>, sample: i64) -> impl Iterator<Item = i64> {
         let step = match self {
             Self::All => 1,
             // An odd step meets even and odd numbers.
-            Self::Sample => ((range.end() - range.start()) >> 16) as usize | 1,
+            Self::Sample => ((range.end() - range.start()) / sample) as usize | 1,
         };
         let last = (step > 1).then_some(*range.end());
         range.step_by(step).chain(last)

@@ -1,13 +1,13 @@
-//! `cargo xtask exhaust`: runs the checks of `crates/ctru-math/tests/exhaust` on all inputs.
+//! `cargo xtask exhaust`: runs the checks and proofs of `ctru-math` on all inputs.
 
 use ptx_check::tools;
 
 use crate::{Error, Result, process, workspace};
 
-/// Checks single steps of the arithmetic on all their inputs
+/// Proves the arithmetic on all inputs of its steps, or on a basis
 ///
-/// Prints the number of inputs of each check and its time. Builds with optimisation and takes ten
-/// minutes on one core.
+/// Prints the number of inputs of each proof and its time. Builds with optimisation and takes an
+/// hour on one core.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Run only the checks whose names contain this text, such as `modular` or `e8`
@@ -25,7 +25,16 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let mut command = process::cargo();
     command.current_dir(workspace::root());
-    command.args(["test", "--release", "--package", "ctru-math", "--test", "exhaust", "--"]);
+    command.args([
+        "test",
+        "--release",
+        "--package",
+        "ctru-math",
+        "--lib",
+        "--test",
+        "exhaust",
+        "--",
+    ]);
     command.args(["--ignored", "--nocapture", "--test-threads", &options.threads.to_string()]);
     command.args(&options.only);
     let status = command.status().map_err(|source| tools::Error::Start {

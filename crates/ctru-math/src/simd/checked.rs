@@ -1,9 +1,11 @@
 //! Vectors that check lazy arithmetic: eight lanes in which every sum and difference must fit.
 //!
 //! An operation panics if a sum leaves its lane, or if it multiplies the two numbers on whose
-//! product the backends disagree. Operations are not inlined, because a transform has hundreds of
+//! product the backends disagree. It notes the largest of its results, as those of
+//! [`ranges`](super::ranges) do. Operations are not inlined, because a transform has hundreds of
 //! each, and the compiler would take long to optimise the checks.
 
+use super::ranges::note;
 use super::{Simd, Sums, Vector, WithSimd};
 use crate::backend::Portable;
 
@@ -30,6 +32,7 @@ impl CheckedVector {
         for (x, y) in lanes.iter_mut().zip(y.lanes()) {
             *x = f(*x, y).expect("a sum in 16 bits");
         }
+        note(lanes.into_iter().map(|x| i32::from(x).abs()).fold(0, i32::max));
         Self(Portable.load(&lanes))
     }
     /// Panics if a lane has the two factors that [`Vector`] excludes.
@@ -138,6 +141,7 @@ impl Sums for CheckedSums {
                 *sum = sum.checked_add(i32::from(a) * i32::from(b)).expect("a sum in 32 bits");
             }
         }
+        note(self.0.into_iter().map(i32::abs).fold(0, i32::max));
         self
     }
     fn split(self) -> [CheckedVector; 2] {

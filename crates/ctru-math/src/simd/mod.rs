@@ -12,6 +12,10 @@ mod arch;
 mod checked;
 mod dispatch;
 mod modulus;
+#[cfg(test)]
+mod proofs;
+#[cfg(test)]
+mod ranges;
 
 #[cfg(test)]
 pub(crate) use checked::Checked;
@@ -19,6 +23,8 @@ pub(crate) use checked::Checked;
 pub(crate) use dispatch::dispatch_to;
 pub(crate) use dispatch::{WithSimd, dispatch};
 pub(crate) use modulus::{LaneModulus, Modulus, Twiddle};
+#[cfg(test)]
+pub(crate) use ranges::{Ranges, traced};
 
 /// A token which proves that the CPU has the instructions of a backend.
 pub(crate) trait Simd: Copy {

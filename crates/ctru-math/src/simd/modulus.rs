@@ -1,8 +1,8 @@
-//! Modular arithmetic in 16-bit lanes, for odd moduli between 2^12 and 2^14.
+//! Modular arithmetic in 16-bit lanes, for odd moduli between 2^4 and 2^14.
 
 use super::{Simd, Sums, Vector};
 
-/// An odd modulus `m`, `2^12 < m < 2^14`, with its constants.
+/// An odd modulus `m`, `2^4 < m < 2^14`, with its constants.
 #[derive(Copy, Clone)]
 pub(crate) struct Modulus {
     /// `m`.
@@ -55,7 +55,7 @@ impl Twiddle<i16> {
 
 impl Modulus {
     pub(crate) const fn new(m: u32) -> Self {
-        assert!(m % 2 == 1 && m > 1 << 12 && m < 1 << 14);
+        assert!(m % 2 == 1 && m > 1 << 4 && m < 1 << 14);
         // Newton: an inverse modulo 2^k gives one modulo 2^2k, and m is its own inverse modulo 8.
         let mut inverse = m;
         let mut bits = 3;

@@ -9,3 +9,4 @@
 mod codecs;
 mod e8;
 mod modular;
+mod products;

@@ -28,6 +28,8 @@ mod basemul;
 mod crt;
 mod ntt_poly;
 mod plan;
+#[cfg(test)]
+mod proofs;
 mod rounded;
 mod ternary;
 mod transform;

@@ -34,7 +34,7 @@ pub(crate) struct NttPoly2<R: RnsRing>(pub(super) Scratch<[i16; 2], R::Padded<[i
 pub(crate) struct NttPoly3<R: RnsRing> {
     /// The form modulo the first two primes.
     pub(crate) two: NttPoly2<R>,
-    third: Scratch<i16, R::Padded<i16>>,
+    pub(super) third: Scratch<i16, R::Padded<i16>>,
 }
 
 impl<R: RnsRing> NttPoly2<R> {

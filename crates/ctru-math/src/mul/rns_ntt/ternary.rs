@@ -40,7 +40,12 @@ type Room<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
 /// Writes the plain product whose residues modulo `x^(N/2) - 1` and `x^(N/2) + 1` are given.
 #[inline(always)]
-fn separate<R: RnsRing, S: Simd>(simd: S, minus: &[i16], plus: &[i16], product: &mut [i16]) {
+pub(super) fn separate<R: RnsRing, S: Simd>(
+    simd: S,
+    minus: &[i16],
+    plus: &[i16],
+    product: &mut [i16],
+) {
     const { assert!(R::N <= MODULI[2].half() as usize) };
     let half = const { R::SHAPE.len() / 2 };
     for at in (0..minus.len()).step_by(S::LANES) {
@@ -64,7 +69,7 @@ fn halved<S: Simd>(simd: S, twice: S::Vector) -> S::Vector {
 
 /// Reduces the plain product modulo `x^n - x - 1` and 3. Overwrites `plain`.
 #[inline(always)]
-fn reduced<R: RnsRing, S: Simd>(simd: S, plain: &mut [i16]) -> SmallPoly<R> {
+pub(super) fn reduced<R: RnsRing, S: Simd>(simd: S, plain: &mut [i16]) -> SmallPoly<R> {
     // A third, rounded, of a sum of three coefficients is exact: its error is below 1/6.
     const { assert!(3 * R::N < (3 << 15) / 6) };
     let third = simd.splat(i16::MAX / 3 + 1);
