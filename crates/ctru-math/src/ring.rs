@@ -9,6 +9,8 @@ use crate::mixed_radix::Plan;
 mod sealed {
     pub trait Sealed {}
 }
+#[cfg(test)]
+pub(crate) mod small;
 use sealed::Sealed;
 
 /// Calls the macro `$callback` for each ring: `$callback! { NAME n { ... } }`, with the numbers of

@@ -3,6 +3,8 @@
 
 mod batch;
 mod divsteps;
+#[cfg(test)]
+mod proofs;
 
 use subtle::{Choice, CtOption};
 

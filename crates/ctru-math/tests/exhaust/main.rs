@@ -8,5 +8,6 @@
 
 mod codecs;
 mod e8;
+mod inversion;
 mod modular;
 mod products;
