@@ -104,7 +104,65 @@ fn random_blocks<R: Arithmetic>(extent: Extent, blocks: usize) -> u64 {
     count
 }
 
+/// Checks one block of each kind, at the real `q2`, on every backend.
+///
+/// The decoder computes two times four differences of distances: `p_j`, of the pairs of
+/// coefficients, for codewords with `a_0 = 0`, and others for those with `a_0 = 1`. From four
+/// differences it takes only their signs and the order of their absolute values to decide. Each
+/// combination of signs and order, with zeros and ties, occurs for numbers from -4 to 4. So
+/// `9^4 9^4` blocks have all combinations. The best of the codewords with one `a_0` is a function
+/// of signs and order, too: to depart from the signs in an odd number of places costs at least
+/// the smallest absolute value. Last, the decoder compares two exact sums. The scales of the two
+/// times four differences vary, so that either sum is less.
+fn kinds<R: Arithmetic>(extent: Extent) -> u64 {
+    let half = R::Q2 as i64 / 2;
+    let per_call = R::CODED_COEFFS / BLOCK;
+    let mut count = 0;
+    for (even_scale, odd_scale) in [(1, 1), (15, 1), (1, 15)] {
+        // Differences of both kinds are even, so that their half sums are integers.
+        let unit = 2 * (half / 8 / (even_scale + odd_scale));
+        let value = |number: i64, j: usize| {
+            let difference = |place: usize| number / 9_i64.pow(place as u32) % 9 - 4;
+            let even = difference(j / 2) * unit * even_scale;
+            let odd = difference(4 + j / 2) * unit * odd_scale;
+            let distance = (half - even + if j.is_multiple_of(2) { odd } else { -odd }) / 2;
+            // Coefficients at both sides of 0.
+            let other_side = (number >> j ^ number >> 9) & 1 == 1 && distance != 0;
+            (if other_side { 2 * half - distance } else { distance }) as u16
+        };
+        let mut values = vec![0_u16; R::N];
+        let mut message = R::MessageBytes::zeroed();
+        let mut all = extent.of(0..=9_i64.pow(8) - 1);
+        loop {
+            let numbers: Vec<i64> = all.by_ref().take(1 << 16).collect();
+            if numbers.is_empty() {
+                break;
+            }
+            on_every_backend(|| {
+                for numbers in numbers.chunks(per_call) {
+                    for (block, &number) in
+                        values.as_chunks_mut::<BLOCK>().0.iter_mut().zip(numbers)
+                    {
+                        *block = from_fn(|j| value(number, j));
+                    }
+                    decode(&RoundedPoly::<R>::from_coefficients(&values).unwrap(), &mut message);
+                    let blocks = values.as_chunks::<BLOCK>().0.iter().take(numbers.len());
+                    for (i, block) in blocks.enumerate() {
+                        let nibble = message.as_ref()[i / 2] >> (4 * (i % 2)) & 15;
+                        let differences = block.map(|v| difference(R::Q2 as i32, v));
+                        assert!(is_nearest(differences, nibble), "{block:?}");
+                        count += 1;
+                    }
+                }
+            });
+        }
+    }
+    count
+}
+
 exhaust! {
+    every_kind_of_block_653: kinds::<R653>,
+    every_kind_of_block_761: kinds::<R761>,
     every_distance: distances,
     every_block_modulo_8: modulo_8,
     every_block_of_small_distances: small_distances,
