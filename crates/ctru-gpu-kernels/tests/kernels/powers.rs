@@ -123,6 +123,25 @@ fn check_extremes<R: Arithmetic>() {
     }
 }
 
+/// Checks products of powers of `x`: all pairs on a GPU, and a few on the emulator. The kernel is
+/// linear in both operands, so all pairs show all products.
+fn check_powers_of_x<R: Arithmetic>() {
+    let step = if device::IS_EMULATED { R::N } else { 1 };
+    let powers: Vec<Poly<R>> = (0..R::N)
+        .step_by(step)
+        .chain([R::N - 1])
+        .map(|power| {
+            let mut coefficients = vec![0; R::N];
+            coefficients[power] = 1;
+            Poly::from_coefficients(&coefficients).unwrap()
+        })
+        .collect();
+    for a in &powers {
+        let pairs: Vec<_> = powers.iter().map(|b| [a.clone(), b.clone()]).collect();
+        check_products(&pairs);
+    }
+}
+
 fn check_traces<R: Arithmetic>() {
     let secrets = [0, R::Q as u16 - 1].map(|c| [constant::<R>(c), constant(c / 2)]);
     let matrix = vec![1; R::N * R::N];
@@ -163,6 +182,10 @@ macro_rules! properties {
             #[test]
             fn extremes() {
                 check_extremes::<$ring>();
+            }
+            #[test]
+            fn powers_of_x() {
+                check_powers_of_x::<$ring>();
             }
             #[test]
             fn traces() {

@@ -55,6 +55,24 @@ fn check_coins<R: Arithmetic>(large: &[Vec<i64>], coins: Vec<u64>) {
     }
 }
 
+/// Checks products of powers of `x` and powers of `x` with either sign: all pairs on a GPU, and a
+/// few on the emulator. The kernel is linear in both operands, so all pairs show all products.
+fn check_powers_of_x<R: Arithmetic>() {
+    let step = if device::IS_EMULATED { R::N } else { 1 };
+    let powers: Vec<usize> = (0..R::N).step_by(step).chain([R::N - 1]).collect();
+    for &i in &powers {
+        let mut power = vec![0; R::N];
+        power[i] = 1;
+        let mut coins = vec![0; 2 * powers.len() * coin_words::<R>() as usize];
+        for (j, coins) in coins.chunks_mut(coin_words::<R>() as usize).enumerate() {
+            // The first and the second half of a coefficient's bits have different signs.
+            let bit = (2 * powers[j / 2] + j % 2) * R::ETA as usize;
+            coins[bit / 64] = 1 << (bit % 64);
+        }
+        check_coins::<R>(&vec![power; 2 * powers.len()], coins);
+    }
+}
+
 fn check_traces<R: Arithmetic>() {
     let operands = [0, 1].map(|secret: u64| {
         vec![
@@ -80,6 +98,10 @@ macro_rules! properties {
                 ) {
                     check_random_coins::<$ring>(&large, seed);
                 }
+            }
+            #[test]
+            fn powers_of_x() {
+                check_powers_of_x::<$ring>();
             }
             #[test]
             fn traces() {
