@@ -30,9 +30,10 @@ every_set!(
 /// together.
 const BATCHES: [usize; 8] = [0, 1, 2, 3, 7, 8, 9, LARGEST];
 const LARGEST: usize = 17;
-/// Lengths of batches of key pairs: numbers near 128, the number of keys that share an inversion.
-/// Only the smallest ring has these, since the others run the same generic code.
-const KEY_PAIRS: [usize; 4] = [127, 128, 129, 300];
+/// Numbers of threads, and lengths of batches of key pairs of which a thread has about 128, the
+/// number that share an inversion. Only the smallest ring has these batches, since the others run
+/// the same generic code.
+const KEY_PAIRS: [(usize, usize); 5] = [(1, 127), (1, 128), (1, 129), (2, 300), (3, 300)];
 const MASTER: [u8; SEED_BYTES] = [0x5a; SEED_BYTES];
 const SEEDS: Expand<'_> =
     Expand { seed: &MASTER, context: Context::literal(b"tests"), first: u32::MAX as u64 - 20 };
@@ -81,14 +82,14 @@ fn key_pairs<P: ParameterSet>(
 
 fn generates_what_the_single_operation_generates<P: ParameterSet>() {
     let more = if P::PARAMETERS.degree() == 653 { &KEY_PAIRS[..] } else { &[] };
-    let lengths = [&BATCHES, more].concat();
-    let largest = lengths[lengths.len() - 1];
+    let largest = more.last().map_or(LARGEST, |&(_, count)| count);
     let from_master = (0..largest).map(|i| expanded::<P, KEY_PAIR_SEED_BYTES>(SEEDS, i, None));
     let (each, from_master) = (seeds(largest), from_master.collect());
     let expected = [&each, &from_master]
         .map(|seeds: &Vec<_>| seeds.iter().map(generate_one::<P>).collect::<Vec<_>>());
     for engine in engines() {
-        for &count in &lengths {
+        let more = more.iter().filter(|(threads, _)| *threads == engine.threads());
+        for count in BATCHES.into_iter().chain(more.map(|&(_, count)| count)) {
             let sources = [Seeds::Each(&each[..count]), Seeds::Expand(SEEDS)];
             for (seeds, expected) in sources.into_iter().zip(&expected) {
                 let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];

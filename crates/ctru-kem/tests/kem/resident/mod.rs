@@ -336,10 +336,20 @@ fn a_refused_key_counts_more_than_the_end_of_a_batch() {
     assert!(calls.iter().filter(|&&calls| calls < whole).count() > 5);
 }
 
-/// Makes each call of a batch fail in turn. Every time, the call waits for the work before it, and
-/// the engine works afterwards.
 #[test]
 fn after_a_failure_nothing_is_under_way() {
+    fail_each_call(|name| name != "key generation");
+}
+
+#[test]
+#[ignore = "takes long; CI runs it"]
+fn after_a_failure_of_key_generation_nothing_is_under_way() {
+    fail_each_call(|name| name == "key generation");
+}
+
+/// Makes each call of the chosen batches fail in turn. Every time, the call waits for the work
+/// before it, and the engine works afterwards.
+fn fail_each_call(is_chosen: impl Fn(&str) -> bool) {
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: 1, slots: 2, ..emulated() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
@@ -378,7 +388,7 @@ fn after_a_failure_nothing_is_under_way() {
         ("loading", &|| resident.load_encapsulation_keys(&public).map(drop), &[]),
         ("loading", &|| resident.load_decapsulation_keys(&private).map(drop), &[]),
     ];
-    for (name, batch, outputs) in batches {
+    for (name, batch, outputs) in batches.into_iter().filter(|batch| is_chosen(batch.0)) {
         let read = || outputs.iter().map(|rows| rows.read()).collect::<Vec<_>>();
         batch().unwrap();
         let expected = read();
