@@ -1,9 +1,10 @@
 //! Streamlined NTRU Prime, the KEM of the NIST call's third round: the sets sntrup653, 761, 857,
 //! 953, 1013 and 1277.
 //!
-//! `kem` has the operations, `hash` the hash functions, and `draw` the polynomials that follow from
-//! random bytes. The arithmetic is that of [`ctru_math`]. Nothing here is part of the public
-//! interface yet.
+//! `kem` has the operations, `hash` the hash functions, `draw` the polynomials that follow from
+//! random bytes, and `scheme` what the parameter sets use. The arithmetic is that of [`ctru_math`].
+//! The module is no part of the public interface. Two packages of this project see it:
+//! `tests/no-std` checks operations side by side with it, and `research` measures it.
 //!
 //! Source: D. J. Bernstein, B. B. Brumley, M.-S. Chen, C. Chuengsatiansup, T. Lange, A. Marotzke,
 //! B.-Y. Peng, N. Tuveri, C. van Vredendaal, B.-Y. Yang, "NTRU Prime: round 3", 2020.
