@@ -304,7 +304,8 @@ macro_rules! for_each_kernel {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ring_descriptors {
-    ($($name:ident $text:literal $(for $every:ident ring)? = $room:ident::$module:ident::$function:ident(
+    ($($name:ident $text:literal $(for $every:ident ring)? =
+        $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?] $(as $wider:ty)?),*
     );)*) => {
         $(
@@ -347,7 +348,8 @@ macro_rules! ring_descriptors {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ring_entry_points {
-    ($($name:ident $text:literal $(for $every:ident ring)? = $room:ident::$module:ident::$function:ident(
+    ($($name:ident $text:literal $(for $every:ident ring)? =
+        $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
     );)*) => {
         $(

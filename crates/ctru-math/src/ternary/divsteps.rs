@@ -6,11 +6,11 @@
 //!
 //! A polynomial is two strings of bits: which coefficients are not 0, and the signs, where the sign
 //! of a 0 means nothing. Let the vectors of such a string have `W` lanes together. Then coefficient
-//! `i` is bit `i / W` of lane `i % W`; in `f` and `g`, it is bit `15 - i / W`. Here lanes are counted
-//! across the vectors first: lane `j` is lane `j / count` of vector `j % count`. So a shift by one
-//! coefficient takes each vector to the place of the next one, and moves the lanes of only one
-//! vector. The bits of one of these lanes move up by one, also where a step divides by `x`, because
-//! the order of bits in `g` is the other one.
+//! `i` is bit `i / W` of lane `i % W`; in `f` and `g`, it is bit `15 - i / W`. Here lanes are
+//! counted across the vectors first: lane `j` is lane `j / count` of vector `j % count`. So a shift
+//! by one coefficient takes each vector to the place of the next one, and moves the lanes of only
+//! one vector. The bits of one of these lanes move up by one, also where a step divides by `x`,
+//! because the order of bits in `g` is the other one.
 
 use subtle::Choice;
 
@@ -183,7 +183,7 @@ impl<V: Vector> Shift<V> {
         }
     }
 
-    /// Moves each lane of `v` to the place of the next one, and the bits of the last lane up by one.
+    /// Moves each lane to the place of the next one, and the bits of the last lane up by one.
     #[inline(always)]
     fn up(&self, bits: V) -> V {
         bits.lanes_up().mul_low(self.up)
@@ -230,8 +230,8 @@ impl Step<i16> {
 impl<V: Vector> Step<V> {
     /// Returns `(f, g - g(0) f(0) f)`, or `(g, g - g(0) f(0) f)` if the step swaps.
     ///
-    /// A swap takes the negative of what the definition has if `f(0) = g(0)`, which does not matter,
-    /// as in the inversion modulo `q`.
+    /// A swap takes the negative of what the definition has if `f(0) = g(0)`, which does not
+    /// matter, as in the inversion modulo `q`.
     #[inline(always)]
     fn apply(&self, f: Bits<V>, g: Bits<V>) -> (Bits<V>, Bits<V>) {
         let signs_differ = f[1].xor(g[1]);

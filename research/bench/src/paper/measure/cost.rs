@@ -36,57 +36,58 @@ const fn shake256(bytes: usize) -> usize {
 pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
     let secret_and_coins = sha3_512(ID_BYTES + R::MESSAGE_BYTES) + shake256(R::COIN_BYTES);
     let rejection = sha3_512(ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES);
-    let (permutations, byte_products) = match kernel.strip_suffix(&format!("_{}", R::N)).unwrap_or(kernel) {
-        "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
-        "derive_key_pair" => (shake256(2 * R::COIN_BYTES), 0.0),
-        "derive_encapsulation" | "derive_encapsulation_middle" => (1 + secret_and_coins, 0.0),
-        "derive_decapsulation" | "derive_decapsulation_middle" => (secret_and_coins, 0.0),
-        "rejection_secret" | "rejection_secret_middle" => (rejection, 0.0),
-        "encapsulate_mixed_radix" => (2 + secret_and_coins, 2.0),
-        "encapsulate_seeds_mixed_radix" => (1 + secret_and_coins, 2.0),
-        "decapsulate_mixed_radix" => (secret_and_coins + rejection, 4.0),
-        "recover_mixed_radix" => (secret_and_coins, 4.0),
-        "polyphase_small"
-        | "polyphase_coins"
-        | "polyphase_rounded"
-        | "fused_encrypt"
-        | "fused_verify"
-        | "fused_decrypt"
-        | "same_public_key_encrypt"
-        | "same_public_key_verify"
-        | "same_secret_key_decrypt" => (0, 2.0),
-        // An operation is a leaf: one of the two factors of a product.
-        "multiply_leaves" => (0, 0.5),
-        "multiply_nodes" => (0, 1.5),
-        "divide_nodes" => (0, 3.0),
-        "divide_leaves" => (0, 2.0),
-        // An operation is 16 coefficients of eight products of a matrix and a vector.
-        "frobenius" => (0, 4.0 * 16.0 * 8.0 / R::N as f64),
-        "multiply_sampled"
-        | "multiply_rounded"
-        | "sample"
-        | "sample_secret"
-        | "encrypt"
-        | "unpack_ciphertext"
-        | "decode_message"
-        | "decode_mixed_radix"
-        | "encode_mixed_radix"
-        | "unpack_secret_key_mixed_radix"
-        | "pack_secret_key_mixed_radix"
-        | "decode_packed13"
-        | "encode_packed13"
-        | "unpack_secret_key_packed13"
-        | "pack_secret_key_packed13"
-        | "validate_public_key_mixed_radix"
-        | "validate_secret_key_mixed_radix"
-        | "validate_public_key_packed13"
-        | "validate_secret_key_packed13"
-        | "invert"
-        | "multiply_pairs"
-        | "divide_by_norm"
-        | "select" => (0, 0.0),
-        _ => return None,
-    };
+    let (permutations, byte_products) =
+        match kernel.strip_suffix(&format!("_{}", R::N)).unwrap_or(kernel) {
+            "expand_seeds" | "expand_key_pair_seeds" => (1, 0.0),
+            "derive_key_pair" => (shake256(2 * R::COIN_BYTES), 0.0),
+            "derive_encapsulation" | "derive_encapsulation_middle" => (1 + secret_and_coins, 0.0),
+            "derive_decapsulation" | "derive_decapsulation_middle" => (secret_and_coins, 0.0),
+            "rejection_secret" | "rejection_secret_middle" => (rejection, 0.0),
+            "encapsulate_mixed_radix" => (2 + secret_and_coins, 2.0),
+            "encapsulate_seeds_mixed_radix" => (1 + secret_and_coins, 2.0),
+            "decapsulate_mixed_radix" => (secret_and_coins + rejection, 4.0),
+            "recover_mixed_radix" => (secret_and_coins, 4.0),
+            "polyphase_small"
+            | "polyphase_coins"
+            | "polyphase_rounded"
+            | "fused_encrypt"
+            | "fused_verify"
+            | "fused_decrypt"
+            | "same_public_key_encrypt"
+            | "same_public_key_verify"
+            | "same_secret_key_decrypt" => (0, 2.0),
+            // An operation is a leaf: one of the two factors of a product.
+            "multiply_leaves" => (0, 0.5),
+            "multiply_nodes" => (0, 1.5),
+            "divide_nodes" => (0, 3.0),
+            "divide_leaves" => (0, 2.0),
+            // An operation is 16 coefficients of eight products of a matrix and a vector.
+            "frobenius" => (0, 4.0 * 16.0 * 8.0 / R::N as f64),
+            "multiply_sampled"
+            | "multiply_rounded"
+            | "sample"
+            | "sample_secret"
+            | "encrypt"
+            | "unpack_ciphertext"
+            | "decode_message"
+            | "decode_mixed_radix"
+            | "encode_mixed_radix"
+            | "unpack_secret_key_mixed_radix"
+            | "pack_secret_key_mixed_radix"
+            | "decode_packed13"
+            | "encode_packed13"
+            | "unpack_secret_key_packed13"
+            | "pack_secret_key_packed13"
+            | "validate_public_key_mixed_radix"
+            | "validate_secret_key_mixed_radix"
+            | "validate_public_key_packed13"
+            | "validate_secret_key_packed13"
+            | "invert"
+            | "multiply_pairs"
+            | "divide_by_norm"
+            | "select" => (0, 0.0),
+            _ => return None,
+        };
     Some(Work { permutations: permutations as f64, byte_products })
 }
 
