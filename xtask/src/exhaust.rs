@@ -6,8 +6,7 @@ use crate::{Error, Result, process, workspace};
 
 /// Proves the arithmetic on all inputs of its steps, or on a basis
 ///
-/// Prints the number of inputs of each proof and its time. Builds with optimisation and takes an
-/// hour on one core.
+/// Prints the number of inputs of each proof and its time. Builds with optimisation.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Run only the checks whose names contain this text, such as `modular` or `e8`
