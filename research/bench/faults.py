@@ -79,7 +79,8 @@ KINDS = {
         }[s],
     ),
     "operation": (
-        r"mul_low|mul_high\b|mullo_epi16|mulhi_epi16| \* | / | << | >> | \^ | & |\.reduce\(|\.mul\(",
+        r"mul_low|mul_high\b|mullo_epi16|mulhi_epi16| \* | / | << | >> | \^ | & "
+        r"|\.reduce\(|\.mul\(",
         lambda s: [
             {
                 "mul_low": "mul_high",
