@@ -10,9 +10,6 @@ use core::slice;
 use ctru_math::array::Array;
 
 use crate::error::InvalidLength;
-use crate::hash::SHARED_SECRET_BYTES;
-use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
-use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
 
 /// A type that consists of one array of bytes.
 ///
@@ -22,30 +19,6 @@ use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyByte
 pub(crate) unsafe trait Transparent: Sized {
     /// The array that the type consists of.
     type Bytes: Array<u8>;
-}
-
-// SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array. Operations on
-// bytes that are not a key may panic, but they are memory-safe.
-unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
-    type Bytes = EncapsulationKeyBytes<P>;
-}
-
-// SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array. Operations on
-// bytes that are not a key may panic, but they are memory-safe.
-unsafe impl<P: ParameterSet> Transparent for DecapsulationKey<P> {
-    type Bytes = DecapsulationKeyBytes<P>;
-}
-
-// SAFETY: `Ciphertext` is declared as `repr(transparent)` over this array, and any bytes are a
-// ciphertext.
-unsafe impl<P: ParameterSet> Transparent for Ciphertext<P> {
-    type Bytes = CiphertextBytes<P>;
-}
-
-// SAFETY: `SharedSecret` is declared as `repr(transparent)` over this array, and any bytes are a
-// secret.
-unsafe impl Transparent for SharedSecret {
-    type Bytes = [u8; SHARED_SECRET_BYTES];
 }
 
 /// Returns the bytes of all values, one value after the other.

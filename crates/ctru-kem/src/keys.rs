@@ -14,7 +14,7 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroizing;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::bytes;
+use crate::bytes::{self, Transparent};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::params::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes, ParameterSet};
@@ -26,6 +26,13 @@ use crate::wipe::wipe;
 #[repr(transparent)]
 pub struct EncapsulationKey<P: ParameterSet> {
     bytes: EncapsulationKeyBytes<P>,
+}
+
+// SAFETY: `EncapsulationKey` is declared as `repr(transparent)` over this array. Operations on
+// bytes that are not a key may panic, but they are memory-safe.
+#[allow(unsafe_code)]
+unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
+    type Bytes = EncapsulationKeyBytes<P>;
 }
 
 /// A decapsulation key: the packed secret polynomial `f`, the encapsulation key, and the secret `z`
@@ -45,6 +52,13 @@ pub struct DecapsulationKey<P: ParameterSet> {
     bytes: DecapsulationKeyBytes<P>,
 }
 
+// SAFETY: `DecapsulationKey` is declared as `repr(transparent)` over this array. Operations on
+// bytes that are not a key may panic, but they are memory-safe.
+#[allow(unsafe_code)]
+unsafe impl<P: ParameterSet> Transparent for DecapsulationKey<P> {
+    type Bytes = DecapsulationKeyBytes<P>;
+}
+
 /// A ciphertext. Every byte string of the right length is a ciphertext. If encapsulation did not
 /// make it, decapsulation returns a secret that nobody else knows.
 #[repr(transparent)]
@@ -52,11 +66,25 @@ pub struct Ciphertext<P: ParameterSet> {
     bytes: CiphertextBytes<P>,
 }
 
+// SAFETY: `Ciphertext` is declared as `repr(transparent)` over this array, and any bytes are a
+// ciphertext.
+#[allow(unsafe_code)]
+unsafe impl<P: ParameterSet> Transparent for Ciphertext<P> {
+    type Bytes = CiphertextBytes<P>;
+}
+
 /// The secret that both sides share, 32 bytes. Wiped when dropped.
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct SharedSecret {
     pub(crate) bytes: [u8; SHARED_SECRET_BYTES],
+}
+
+// SAFETY: `SharedSecret` is declared as `repr(transparent)` over this array, and any bytes are a
+// secret.
+#[allow(unsafe_code)]
+unsafe impl Transparent for SharedSecret {
+    type Bytes = [u8; SHARED_SECRET_BYTES];
 }
 
 /// Returns a copy of the bytes as an array.

@@ -28,7 +28,7 @@ pub mod sample;
 pub mod short;
 mod simd;
 pub mod ternary;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod testing;
 mod wipe;
 

@@ -9,7 +9,7 @@ use crate::mixed_radix::Plan;
 mod sealed {
     pub trait Sealed {}
 }
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) mod small;
 use sealed::Sealed;
 

@@ -3,7 +3,7 @@
 
 mod batch;
 mod divsteps;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod proofs;
 
 use subtle::{Choice, CtOption};

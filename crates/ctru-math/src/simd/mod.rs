@@ -8,22 +8,23 @@
 //! [`WithSimd`] is work that is written once for all backends; [`dispatch`] runs it.
 
 mod arch;
-#[cfg(test)]
+// All proofs are for x86-64: they need ctru-tests, which CI does not build for Arm.
+#[cfg(all(test, target_arch = "x86_64"))]
 mod checked;
 mod dispatch;
 mod modulus;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod proofs;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod ranges;
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use checked::Checked;
 #[cfg(test)]
 pub(crate) use dispatch::dispatch_to;
 pub(crate) use dispatch::{WithSimd, dispatch};
 pub(crate) use modulus::{LaneModulus, Modulus, Twiddle};
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use ranges::{Ranges, traced};
 
 /// A token which proves that the CPU has the instructions of a backend.

@@ -28,7 +28,7 @@ mod basemul;
 mod crt;
 mod ntt_poly;
 mod plan;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod proofs;
 mod rounded;
 mod ternary;
