@@ -148,40 +148,49 @@ fn wrong_lengths_change_nothing() {
     // Rows of 64 bytes for 32-byte seeds.
     let each = ResidentSeeds::Each(&*seed_rows);
     let expand = ResidentSeeds::Expand(EXPAND);
-    assert_eq!(resident.encapsulate(rows, each, &sent, &results), refused("seeds", 96, 192));
-    let cut = shorter(&sent, 3 * 898 - 1);
+    assert_eq!(
+        resident.encapsulate(rows, each, &sent, &results),
+        refused("seeds", COUNT * 32, COUNT * 64)
+    );
+    let cut = shorter(&sent, COUNT * 898 - 1);
     assert_eq!(
         resident.encapsulate(rows, expand, &cut, &results),
-        refused("ciphertexts", 3 * 898, 3 * 898 - 1)
+        refused("ciphertexts", COUNT * 898, COUNT * 898 - 1)
     );
-    let two = shorter(&keys, 2 * 994);
-    let two = ResidentKeys::Trusted(&*two);
+    let cut = shorter(&keys, COUNT * 994 - 1);
+    let cut = ResidentKeys::Trusted(&*cut);
     assert_eq!(
-        resident.encapsulate(two, expand, &sent, &results),
-        refused("keys", 3 * 994, 2 * 994)
+        resident.encapsulate(cut, expand, &sent, &results),
+        refused("keys", COUNT * 994, COUNT * 994 - 1)
     );
-    let cut = shorter(&results, 95);
-    assert_eq!(resident.decapsulate(private_rows, &sent, &cut), refused("shared secrets", 64, 95));
-    let cut = shorter(&seed_rows, 191);
+    let cut = shorter(&results, COUNT * 32 - 1);
+    assert_eq!(
+        resident.decapsulate(private_rows, &sent, &cut),
+        refused("shared secrets", COUNT * 32 - 32, COUNT * 32 - 1)
+    );
+    let cut = shorter(&seed_rows, COUNT * 64 - 1);
     let each = ResidentSeeds::Each(&*cut);
-    assert_eq!(resident.generate(each, Some(&*keys), &private_keys), refused("seeds", 192, 191));
+    assert_eq!(
+        resident.generate(each, Some(&*keys), &private_keys),
+        refused("seeds", COUNT * 64, COUNT * 64 - 1)
+    );
     let cut = shorter(&keys, 993);
     assert_eq!(
         resident.generate(expand, Some(&*cut), &private_keys),
-        refused("encapsulation keys", 3 * 994, 993)
+        refused("encapsulation keys", COUNT * 994, 993)
     );
     let cut = shorter(&private_keys, 1);
     assert_eq!(resident.check_decapsulation_keys(&cut), refused("keys", 0, 1));
-    let last = ResidentSeeds::Expand(Expand { first: u64::MAX - 1, ..EXPAND });
+    let last = ResidentSeeds::Expand(Expand { first: u64::MAX, ..EXPAND });
     assert_eq!(
         resident.encapsulate(rows, last, &sent, &results),
-        Err(EngineError::RowOverflow { first: u64::MAX - 1, count: 3 })
+        Err(EngineError::RowOverflow { first: u64::MAX, count: COUNT })
     );
 
-    let words = Rows::new(device.queue().unwrap(), 4, 96);
+    let words = Rows::new(device.queue().unwrap(), 4, COUNT * 32);
     let words = words.slice();
     let error = resident.encapsulate(rows, expand, &sent, &words).unwrap_err();
-    let slice = RuntimeError::Slice { start: 0, end: 32, bytes: 96, element_bytes: 8 };
+    let slice = RuntimeError::Slice { start: 0, end: 32, bytes: COUNT * 32, element_bytes: 8 };
     assert_eq!(error, EngineError::Device { error: slice, done: vec![] });
 
     let after = [public.read(), private.read(), ciphertexts.read(), secrets.read()];
