@@ -269,6 +269,6 @@ mod tests {
         for answer in [Status::internal("fault"), Status::cancelled("gone")] {
             assert!(!is_retryable(&answer));
         }
-        assert!(!is_retryable(&Status::invalid_argument("scheme.set()")));
+        assert!(!is_retryable(&Status::invalid_argument("scheme.set")));
     }
 }

@@ -22,19 +22,19 @@ pub(crate) fn read(scheme: Option<proto::Scheme>) -> Result<Parameters, Fault> {
     let proto::Scheme { set, encoding } = scheme.unwrap_or_default();
     let set = match ParameterSet::try_from(set) {
         Ok(ParameterSet::Unspecified) => {
-            return Err(Fault::invalid("scheme.set()", None, "there is no parameter set"));
+            return Err(Fault::invalid("scheme.set", None, "there is no parameter set"));
         }
         Ok(number) => {
             let known =
                 Set::ALL.iter().copied().find(|set| i32::from(set.number()) == number as i32);
             known.ok_or_else(|| {
                 let reason = format!("this server does not compute {}", number.as_str_name());
-                Fault::invalid("scheme.set()", None, reason)
+                Fault::invalid("scheme.set", None, reason)
             })?
         }
         Err(_) => {
             let reason = format!("there is no parameter set with number {set}");
-            return Err(Fault::invalid("scheme.set()", None, reason));
+            return Err(Fault::invalid("scheme.set", None, reason));
         }
     };
     let encoding = match PublicKeyEncoding::try_from(encoding) {
