@@ -56,7 +56,7 @@ fn engine(
     chunk: usize,
     as_large: bool,
 ) -> Result<DeviceEngine<EmulatedDevice>, EngineError> {
-    let device = EmulatedDevice::of_ptx(&Module::new(text))?;
+    let device = EmulatedDevice::of_ptx(Box::leak(Box::new(Module::new(text))))?;
     let options = DeviceOptions { chunk, slots: 1, as_large, ..DeviceOptions::default() };
     DeviceEngine::new(device, options)
 }

@@ -5,15 +5,10 @@ pub use ctru_simt::ptx::Module;
 
 /// The module of the kernels in [`table`](crate::table), which has one file for each family of
 /// kernels.
-pub static MODULE: Module = Module::new(concat!(
+pub static MODULE: Module = Module::with_deflated(
     include_str!("../ptx/shared.ptx"),
-    include_str!("../ptx/hash.ptx"),
-    include_str!("../ptx/invert.ptx"),
-    include_str!("../ptx/keys.ptx"),
-    include_str!("../ptx/product.ptx"),
-    include_str!("../ptx/scheme.ptx"),
-    include_str!("../ptx/whole.ptx"),
-));
+    include_bytes!(concat!(env!("OUT_DIR"), "/families.deflate")),
+);
 
 /// The origin of [`MODULE`] as JSON: the fields of [`MANIFEST`], and hashes of the sources. `cargo
 /// xtask build-ptx --check` compares these hashes to detect changed sources.

@@ -113,7 +113,7 @@ impl EmulatedDevice {
     /// # Errors
     /// [`RuntimeError::Interpreter`] if the module is no PTX.
     #[cfg(feature = "interpreter")]
-    pub fn of_ptx(module: &Module) -> Result<Self, RuntimeError> {
+    pub fn of_ptx(module: &'static Module) -> Result<Self, RuntimeError> {
         let interpreter = Some(Interpreter::new(module)?);
         let state = Self::state(isize::MAX as usize, None, usize::MAX, Emulator::new());
         Ok(Self(Arc::new(State { interpreter, ..state })))

@@ -11,7 +11,7 @@ use ptx_check::syntax;
 pub(crate) struct Interpreter(syntax::Module<'static>);
 
 impl Interpreter {
-    pub(crate) fn new(module: &Module) -> Result<Self, Error> {
+    pub(crate) fn new(module: &'static Module) -> Result<Self, Error> {
         Ok(Self(syntax::parse(module.text())?))
     }
 

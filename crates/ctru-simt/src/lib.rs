@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(feature = "emulator"), no_std)]
+#![cfg_attr(not(any(feature = "emulator", feature = "text")), no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(

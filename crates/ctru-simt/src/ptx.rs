@@ -2,6 +2,8 @@
 //! for the GPU of the machine.
 
 use core::fmt;
+#[cfg(feature = "text")]
+use std::sync::OnceLock;
 
 /// A PTX text with kernels.
 ///
@@ -9,14 +11,33 @@ use core::fmt;
 /// [`Kernel::is_of`](crate::descriptor::Kernel::is_of). Any text makes a module, because the
 /// kernels' descriptors, and not the text, declare which arrays an entry point takes.
 pub struct Module {
-    text: &'static str,
+    /// The beginning of the text, or all of it.
+    head: &'static str,
+    /// What follows, compressed.
+    rest: &'static [u8],
+    /// The whole text, once it was unpacked.
+    #[cfg(feature = "text")]
+    text: OnceLock<String>,
 }
 
 impl Module {
     /// Creates a module with this PTX.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
-        Self { text }
+        Self::with_deflated(text, &[])
+    }
+
+    /// Creates a module with a PTX of which all but the beginning is compressed, as a DEFLATE
+    /// stream (RFC 1951). The beginning says for which architecture the PTX is. No bytes stand for
+    /// no text.
+    #[must_use]
+    pub const fn with_deflated(head: &'static str, rest: &'static [u8]) -> Self {
+        Self {
+            head,
+            rest,
+            #[cfg(feature = "text")]
+            text: OnceLock::new(),
+        }
     }
 
     /// Returns how many bytes of shared memory a block may have on the GPUs for which the text is
@@ -25,15 +46,26 @@ impl Module {
         // While kernels are compiled, the text may be that of other kernels.
         let text = match option_env!("CTRU_PTX_TARGET") {
             Some(target) if cfg!(target_arch = "nvptx64") => target,
-            _ => self.text,
+            _ => self.head,
         };
         1024 * most_shared_kib(architecture(text))
     }
 
-    /// Returns the PTX.
+    /// Returns the PTX. The first call unpacks it.
+    ///
+    /// # Panics
+    /// If the bytes of [`with_deflated`](Self::with_deflated) are not a compressed text.
+    #[cfg(feature = "text")]
     #[must_use]
-    pub const fn text(&self) -> &'static str {
-        self.text
+    pub fn text(&self) -> &str {
+        if self.rest.is_empty() {
+            return self.head;
+        }
+        self.text.get_or_init(|| {
+            let rest = miniz_oxide::inflate::decompress_to_vec(self.rest);
+            let rest = String::from_utf8(rest.expect("a DEFLATE stream"));
+            [self.head, &rest.expect("a text")].concat()
+        })
     }
 }
 
@@ -80,24 +112,6 @@ const fn most_shared_kib(architecture: u32) -> u32 {
 
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Module({} bytes of PTX)", self.text.len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_target_says_how_much_shared_memory_there_is() {
-        let kib = |text| Module::new(text).most_shared_bytes() / 1024;
-        assert_eq!(kib("// sm_75\n.version 7.0\n.target sm_80\n.address_size 64\n"), 163);
-        assert_eq!(kib(".version 7.1\n.target sm_86"), 99);
-        assert_eq!(kib("..target sm_90a, debug\n"), 227);
-        assert_eq!(kib(".target sm_8"), 227);
-        assert_eq!(kib(".target sm_99999999999"), 227);
-        for nothing in ["", ".target", ".version 7.0\n.target "] {
-            assert_eq!(kib(nothing), 227);
-        }
+        write!(f, "Module({} bytes)", self.head.len() + self.rest.len())
     }
 }

@@ -4,6 +4,7 @@ mod atomics;
 mod contents;
 mod copies;
 mod descriptor;
+mod modules;
 mod rules;
 
 use ctru_simt::descriptor::{Batch, Kernel, Parameter, Rows, Shape};
