@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::{Error, IoContext, Result, manifest, workspace};
 
 /// The files without their ending.
-pub const FILES: [&str; 7] = ["shared", "hash", "invert", "keys", "product", "scheme", "whole"];
+pub const FILES: [&str; 8] =
+    ["shared", "hash", "invert", "keys", "ntruprime", "product", "scheme", "whole"];
 
 /// The list of the kernels, below the root of the workspace.
 const LIST: &str = "crates/ctru-gpu-kernels/src/table.rs";
@@ -99,8 +100,8 @@ mod tests {
         let [before, after] = [".version 7.0\n", ".global .b8 table[1];\n"];
         let parts = parts(&[before, &name, after, &every, &other].concat(), LIST).unwrap();
         assert_eq!(parts[0], [before, after].concat());
-        assert_eq!((&parts[1], &parts[3], &parts[6]), (&other, &every, &name));
-        assert!([2, 4, 5].iter().all(|&part: &usize| parts[part].is_empty()));
+        assert_eq!((&parts[1], &parts[3], &parts[7]), (&other, &every, &name));
+        assert!([2, 4, 5, 6].iter().all(|&part: &usize| parts[part].is_empty()));
     }
 
     #[test]

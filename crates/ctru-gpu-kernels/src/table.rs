@@ -293,6 +293,14 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS],
                     faults: u64[EachOperation; 1]);
+            NTRUPRIME_STREAM "ntruprime_stream" =
+                ntruprime::stream::encapsulation(
+                    seeds: u64[EachOperation; SEED_WORDS],
+                    stream: u64[EachOperation; ntruprime::stream::words::<R>(1)]);
+            NTRUPRIME_SHORT "ntruprime_short" =
+                ntruprime::sample::short(
+                    stream: u64[EachOperation; ntruprime::stream::words::<R>(1)],
+                    short: u8[EachOperation; row::<R>()]);
         }
     };
 }

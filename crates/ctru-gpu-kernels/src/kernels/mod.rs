@@ -6,6 +6,7 @@
 //! - [`hash`]: seeds, messages, coins and secrets that Keccak derives.
 //! - [`keys`]: conversion between encoded keys and arrays.
 //! - [`invert`]: inversion of single elements and of batches.
+//! - [`ntruprime`]: what only Streamlined NTRU Prime needs.
 //! - [`whole`]: whole operations of small batches.
 //!
 //! An array consists of rows, one per operation unless the kernel's documentation says otherwise. A
@@ -17,6 +18,7 @@
 pub mod hash;
 pub mod invert;
 pub mod keys;
+pub mod ntruprime;
 pub mod product;
 pub mod scheme;
 #[doc(hidden)]
@@ -25,7 +27,7 @@ pub mod whole;
 
 use ctru_math::Ring;
 
-use crate::simt::{Simt, WARP};
+use crate::simt::Simt;
 
 /// Returns the number of elements in a polynomial's row in global memory: `n` rounded up to a
 /// multiple of 8, so that vector accesses are aligned. The elements after coefficient `n - 1` have
@@ -111,12 +113,12 @@ pub(crate) const fn low_bits(count: u32) -> u32 {
     ((1_u64 << count) - 1) as u32
 }
 
-/// Returns `count <= 32` in a form that the compiler cannot evaluate. The compiler unrolls loops
+/// Returns `count` in a form that the compiler cannot evaluate. The compiler unrolls loops
 /// whose count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. The
-/// result is the minimum of `count` and the number of threads per block, which is 32 or more.
+/// result is the minimum of `count` and the number of threads per block, which is not less.
 #[inline(always)]
 pub(crate) fn rolled<S: Simt>(s: S, count: u32) -> u32 {
-    debug_assert!(count <= WARP);
+    debug_assert!(count <= s.threads());
     s.threads().min(count)
 }
 

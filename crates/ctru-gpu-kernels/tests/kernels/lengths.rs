@@ -112,7 +112,7 @@ fn kernels_1277() {
 /// eight elements, and pairs of elements.
 #[test]
 fn lengths_are_rows() {
-    const LONGEST_ROW: u64 = 2752;
+    const LONGEST_ROW: u64 = 5112;
     const LONG: [&str; 3] = ["frobenius", "multiply_pairs", "divide_by_norm"];
     let kernels = table::ALL.iter();
     for kernel in kernels.flat_map(|kernels| kernels.each()) {
@@ -130,7 +130,7 @@ fn lengths_are_rows() {
             let are = |rows| five == rows * one || parameter.element_bytes() == 1 && in_words(rows);
             assert!([1, 3, 5].into_iter().any(are), "{name:?}");
         }
-        assert!(kernel.most_operations() > 1 << 20, "{}", kernel.name());
+        assert!(kernel.most_operations() > 1 << 19, "{}", kernel.name());
     }
 }
 

@@ -9,6 +9,7 @@ mod fused;
 mod hash;
 mod invert;
 mod lengths;
+mod ntruprime;
 mod operations;
 mod powers;
 mod product;

@@ -206,8 +206,9 @@ impl Own {
     }
 }
 
+/// Returns the number of this thread in the launch.
 #[inline(always)]
-fn own_operation<S: Simt>(s: S) -> u32 {
+pub(crate) fn own_operation<S: Simt>(s: S) -> u32 {
     s.block() * s.threads() + s.thread()
 }
 
@@ -320,7 +321,7 @@ fn secret_and_coins<R: Ring, T: State>(
 /// Calls `output(i, word)` for the first `words` words of the output stream if the thread `writes`.
 /// Each permutation of `state` gives one block of the stream.
 #[inline(always)]
-fn squeeze<T: State>(
+pub(crate) fn squeeze<T: State>(
     s: T::Machine,
     writes: bool,
     mut state: T,

@@ -1,0 +1,88 @@
+//! The random words that a seed determines, one thread per operation: SHAKE256 of the name of the
+//! set, the use and the seed.
+//!
+//! A polynomial takes `n` words of 32 bits. Draw `k` is the words `k n..(k + 1) n`.
+
+use ctru_math::{NtruPrimeRing, Ring};
+
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::SEED_WORDS;
+use crate::kernels::hash::derive::{own_operation, squeeze, words_of_row};
+use crate::kernels::hash::keccak::{PerThread, SHAKE256, State};
+use crate::simt::Simt;
+
+/// Returns the block shape: 128 threads, one per operation.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    Shape::new(128, 128, 0)
+}
+
+/// Returns the number of 64-bit words in a row that holds this number of draws.
+#[must_use]
+pub const fn words<R: NtruPrimeRing>(draws: u32) -> u32 {
+    (draws * R::N as u32).div_ceil(2)
+}
+
+/// Writes the random words of encapsulations.
+///
+/// Threads: one per operation.
+/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `stream`, rows of [`words`] for one draw.
+#[inline(always)]
+pub fn encapsulation<S: Simt, R: Ring>(
+    s: S,
+    seeds: S::Global<u64>,
+    stream: S::Global<u64>,
+    batch: Batch,
+) {
+    let operation = own_operation(s);
+    if operation < batch.operations() {
+        let seed = words_of_row(s, (seeds, SEED_WORDS), operation);
+        let state: PerThread<S> = begin::<R, _>(s, b" encapsulation", seed);
+        let row = words::<R>(1);
+        squeeze(s, true, state, row, |i, word| s.store(stream, row * operation + i, word));
+    }
+}
+
+/// The most bytes before the seed.
+const MOST_BEFORE: usize = 24;
+
+/// Returns the state that has absorbed the input, before the first permutation. `seed` returns the
+/// words of the seed, and 0 for every other index. Negative indices occur as numbers modulo `2^32`.
+#[inline(always)]
+pub(crate) fn begin<R: NtruPrimeRing, T: State>(
+    s: T::Machine,
+    usage: &'static [u8],
+    seed: impl Fn(u32) -> u64,
+) -> T {
+    let (before, length) = before::<R>(usage);
+    let (whole, shift) = (length / 8, 8 * (length % 8));
+    SHAKE256.absorb_block(s, length + 8 * SEED_WORDS, |i| {
+        let first = before.get(i as usize).copied().unwrap_or(0);
+        let [low, high] = [i.wrapping_sub(whole + 1), i.wrapping_sub(whole)].map(&seed);
+        first | if shift == 0 { high } else { high << shift | low >> (64 - shift) }
+    })
+}
+
+/// Returns the bytes before the seed in words, and their number: the name of the set and the use.
+#[inline(always)]
+const fn before<R: NtruPrimeRing>(usage: &[u8]) -> ([u64; MOST_BEFORE / 8], u32) {
+    let mut words = [0; MOST_BEFORE / 8];
+    let name = b"sntrup";
+    let digits = R::N.ilog10() as usize + 1;
+    let length = name.len() + digits + usage.len();
+    assert!(length <= MOST_BEFORE);
+    let mut i = 0;
+    while i < length {
+        let byte = if i < name.len() {
+            name[i]
+        } else if i < name.len() + digits {
+            let above = 10_usize.pow((name.len() + digits - 1 - i) as u32);
+            b'0' + (R::N / above % 10) as u8
+        } else {
+            usage[i - name.len() - digits]
+        };
+        words[i / 8] |= (byte as u64) << (8 * (i % 8));
+        i += 1;
+    }
+    (words, length as u32)
+}
