@@ -301,6 +301,27 @@ macro_rules! for_each_kernel {
                 ntruprime::sample::short(
                     stream: u64[EachOperation; ntruprime::stream::words::<R>(1)],
                     short: u8[EachOperation; row::<R>()]);
+            NTRUPRIME_HASH_PUBLIC_KEYS "ntruprime_hash_public_keys" =
+                ntruprime::hash::public_keys(
+                    keys: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],
+                    ids: u8[EachOperation; ID_BYTES]);
+            NTRUPRIME_HASH_PRIVATE_KEYS "ntruprime_hash_private_keys" =
+                ntruprime::hash::private_keys(
+                    keys: u8[EachOperation; ntruprime::private_key_bytes::<R>(); 4],
+                    rejections: u64[EachOperation; SEED_WORDS],
+                    faults: u64[EachOperation; 1]);
+            NTRUPRIME_CONFIRM "ntruprime_confirm" =
+                ntruprime::hash::confirm(
+                    short: u8[EachOperation; row::<R>(); 8],
+                    ids: u8[EachOrShared; ID_BYTES],
+                    hashes: u64[EachOperation; ntruprime::hash::TWO_HASHES]);
+            NTRUPRIME_SHARED_SECRET "ntruprime_shared_secret" =
+                ntruprime::hash::shared_secret(
+                    hashes: u64[EachOperation; ntruprime::hash::TWO_HASHES],
+                    rejections: u64[EachOrShared; SEED_WORDS],
+                    received: u8[EachOperation; ntruprime::ciphertext_bytes::<R>(); 4],
+                    encrypted: u8[EachOperation; ntruprime::ciphertext_bytes::<R>(); 4],
+                    shared_secrets: u64[EachOperation; SEED_WORDS]);
         }
     };
 }

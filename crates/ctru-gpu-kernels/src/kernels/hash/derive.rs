@@ -277,7 +277,7 @@ pub(crate) fn decapsulation<R: Ring, T: State>(
 /// Clears the bytes of `word` that are not among the first `bytes` bytes of a string, and returns
 /// the result. `word` is word `i` of the string.
 #[inline(always)]
-fn cut(bytes: u32, i: u32, word: u64) -> u64 {
+pub(crate) fn cut(bytes: u32, i: u32, word: u64) -> u64 {
     let whole = bytes / 8;
     if i < whole {
         word
