@@ -301,6 +301,28 @@ macro_rules! for_each_kernel {
                 ntruprime::sample::short(
                     stream: u64[EachOperation; ntruprime::stream::words::<R>(1)],
                     short: u8[EachOperation; row::<R>()]);
+            NTRUPRIME_DECODE "ntruprime_decode" =
+                ntruprime::keys::decode(
+                    keys: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],
+                    h: u16[EachOperation; row::<R>(); 8]);
+            NTRUPRIME_UNPACK "ntruprime_unpack" =
+                ntruprime::keys::unpack(
+                    keys: u8[EachOperation; ntruprime::private_key_bytes::<R>(); 4],
+                    secrets: u8[EachOperation; 2 * row::<R>(); 8],
+                    h: u16[EachOperation; row::<R>(); 8],
+                    ids: u8[EachOperation; ID_BYTES],
+                    faults: u64[EachOperation; 1]);
+            NTRUPRIME_ENCRYPT "ntruprime_encrypt" =
+                ntruprime::encrypt::encrypt(
+                    h: u16[EachOrShared; row::<R>(); 8],
+                    short: u8[EachOperation; row::<R>(); 8],
+                    hashes: u64[EachOperation; ntruprime::hash::TWO_HASHES],
+                    ciphertexts: u8[EachOperation; ntruprime::ciphertext_bytes::<R>()] as u32);
+            NTRUPRIME_DECRYPT "ntruprime_decrypt" =
+                ntruprime::decrypt::decrypt(
+                    ciphertexts: u8[EachOperation; ntruprime::ciphertext_bytes::<R>(); 4],
+                    secrets: u8[EachOrShared; 2 * row::<R>(); 8],
+                    short: u8[EachOperation; row::<R>(); 8]);
             NTRUPRIME_HASH_PUBLIC_KEYS "ntruprime_hash_public_keys" =
                 ntruprime::hash::public_keys(
                     keys: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],

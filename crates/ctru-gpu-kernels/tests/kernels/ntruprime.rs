@@ -10,8 +10,11 @@ use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, row};
 use ctru_gpu_kernels::simt::Simt;
 use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
-use ctru_math::codec::ternary;
-use ctru_math::{Arithmetic, NtruPrimeArithmetic, R653, R761, R1277, SmallPoly, short};
+use ctru_math::codec::{mixed_radix, ternary};
+use ctru_math::{
+    Arithmetic, NtruPrimeArithmetic, NtruPrimeRing, Poly, R653, R761, R1277, SmallPoly, mul, short,
+    ternary as math,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::{Digest, Sha512};
@@ -19,6 +22,7 @@ use sha2::{Digest, Sha512};
 use crate::operations::{launch, rows, shake256, strings, unfilled, words};
 use crate::strategies::bytes;
 use crate::traces::assert_same_trace;
+use crate::vectors::array;
 
 fn check_stream<R: Arithmetic>(seeds: &[Vec<u8>]) {
     let row = stream::words::<R>(1);
@@ -111,6 +115,26 @@ fn check_traces<R: Arithmetic>() {
         vec![hashes, rejection, ciphertext(0), ciphertext(byte), unfilled(1, SEED_WORDS)]
     });
     assert_same_trace(NTRUPRIME_SHARED_SECRET.of::<R>(), secret, Batch::each(1));
+    let width = row::<R>() as usize;
+    let private = [0, 0xa5].map(|byte| {
+        let key = vec![byte; private_key_bytes::<R>() as usize];
+        let (secrets, h) = (Buffer::new(&vec![0u8; 2 * width]), Buffer::new(&vec![0u16; width]));
+        let id = Buffer::new(&[0u8; ID_BYTES as usize]);
+        vec![strings(&[key]), secrets, h, id, Buffer::new(&[0u64])]
+    });
+    assert_same_trace(NTRUPRIME_UNPACK.of::<R>(), private, Batch::each(1));
+    let short = [0, 0xff].map(|c: u8| {
+        let ciphertext = strings(&[vec![0; ciphertext_bytes::<R>() as usize]]);
+        let hashes = Buffer::new(&[u64::from(c); TWO_HASHES as usize]);
+        vec![Buffer::new(&vec![5u16; width]), Buffer::new(&vec![c; width]), hashes, ciphertext]
+    });
+    assert_same_trace(NTRUPRIME_ENCRYPT.of::<R>(), short, Batch::each(1));
+    let secrets = [0, 1].map(|c: u8| {
+        let ciphertext = strings(&[vec![0x5a; ciphertext_bytes::<R>() as usize]]);
+        let secrets = Buffer::new(&vec![c; 2 * width]);
+        vec![ciphertext, secrets, Buffer::new(&vec![0u8; width])]
+    });
+    assert_same_trace(NTRUPRIME_DECRYPT.of::<R>(), secrets, Batch::each(1));
 }
 
 fn half_sha512(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
@@ -184,18 +208,13 @@ fn check_hashes<R: Arithmetic + NtruPrimeArithmetic>(hashed: &[Hashed], one_key:
 
     let batch = if one_key { Batch::shared(count as u32) } else { each };
     let key = |i: usize| if one_key { 0 } else { i };
-    let padding = vec![0x11; row::<R>() as usize - R::N];
-    let short: Vec<u8> =
-        hashed.iter().flat_map(|hashed| [&hashed.short[..], &padding].concat()).collect();
+    let short = padded(&of(|hashed| &hashed.short), row::<R>(), 0x11);
     let hashes = unfilled(count, TWO_HASHES);
     let memory = [&Buffer::new(&short), &Buffer::new(&ids), &hashes];
     launch(NTRUPRIME_CONFIRM.of::<R>(), &memory, batch);
     let hash_rows = rows(&hashes, TWO_HASHES);
     for (i, hashed) in hashed.iter().enumerate() {
-        let small = hashed.short.iter().map(|&c| c as i8).collect::<Vec<_>>();
-        let mut packed = R::TernaryBytes::zeroed();
-        ternary::pack(&SmallPoly::<R>::from_coefficients(&small).unwrap(), &mut packed);
-        let hash = half_sha512(3, &[packed.as_ref()]);
+        let hash = half_sha512(3, &[&packed::<R>(&hashed.short)]);
         let confirmation = half_sha512(2, &[&hash, &id(key(i))[..32]]);
         assert_eq!(hash_rows[i], [hash, confirmation].concat());
     }
@@ -217,6 +236,156 @@ fn check_hashes<R: Arithmetic + NtruPrimeArithmetic>(hashed: &[Hashed], one_key:
         };
         assert_eq!(secret, expected, "{:?}", hashed[i].altered);
     }
+}
+
+/// Returns rows of a polynomial's width, filled up with nonsense.
+fn padded<T: Copy>(rows: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
+    let padded = |row: &Vec<T>| [&row[..], &vec![nonsense; width as usize - row.len()]].concat();
+    rows.iter().flat_map(padded).collect()
+}
+
+fn small<R: Arithmetic>(row: &[u8]) -> SmallPoly<R> {
+    let coefficients: Vec<i8> = row[..R::N].iter().map(|&c| c as i8).collect();
+    SmallPoly::from_coefficients(&coefficients).unwrap()
+}
+
+fn packed<R: Arithmetic + NtruPrimeArithmetic>(row: &[u8]) -> Vec<u8> {
+    let mut packed = R::TernaryBytes::zeroed();
+    ternary::pack(&small::<R>(row), &mut packed);
+    packed.as_ref().to_vec()
+}
+
+/// A public key, `f` and `1/g`, and the rest of a private key.
+type Key = (Vec<u8>, [Vec<u8>; 2], Vec<u8>);
+
+/// Checks the conversion of keys, whose public keys are any strings.
+fn check_keys<R: Arithmetic + NtruPrimeArithmetic>(keys: &[Key]) {
+    let (count, width) = (keys.len(), row::<R>() as usize);
+    let batch = Batch::each(count as u32);
+    let public: Vec<Vec<u8>> = keys.iter().map(|(public, ..)| public.clone()).collect();
+    let h = Buffer::new(&vec![0xabcd_u16; count * width]);
+    launch(NTRUPRIME_DECODE.of::<R>(), &[&strings(&public), &h], batch);
+    let check_h = |h: &Buffer| {
+        for (key, h) in public.iter().zip(h.content::<u16>().chunks(width)) {
+            let expected = mixed_radix::decode_shifted::<R>(&array(key));
+            assert_eq!(h[..R::N], *expected.coefficients());
+        }
+    };
+    check_h(&h);
+
+    let private = |(public, [f, g], rest): &Key| {
+        [&packed::<R>(f)[..], &packed::<R>(g), public, rest].concat()
+    };
+    let check = |private: &[Vec<u8>], faulty: &dyn Fn(usize) -> bool| {
+        let secrets = Buffer::new(&vec![0xa7u8; count * 2 * width]);
+        let h = Buffer::new(&vec![0xabcd_u16; count * width]);
+        let ids = Buffer::new(&vec![0xa7u8; count * ID_BYTES as usize]);
+        let faults = Buffer::new(&vec![!0u64; count]);
+        let memory = [&strings(private), &secrets, &h, &ids, &faults];
+        launch(NTRUPRIME_UNPACK.of::<R>(), &memory, batch);
+        check_h(&h);
+        for (i, (_, polynomials, rest)) in keys.iter().enumerate() {
+            assert_eq!(faults.content::<u64>()[i], u64::from(faulty(i)));
+            let id = &ids.content::<u8>()[i * ID_BYTES as usize..][..ID_BYTES as usize];
+            assert_eq!(*id, [&rest[rest.len() - 32..], &[0]].concat());
+            for (k, polynomial) in polynomials.iter().enumerate().filter(|_| !faulty(i)) {
+                let row = &secrets.content::<u8>()[(2 * i + k) * width..];
+                assert_eq!(row[..R::N], polynomial[..R::N]);
+            }
+        }
+    };
+    let private: Vec<Vec<u8>> = keys.iter().map(private).collect();
+    check(&private, &|_| false);
+    // A pair of bits that is 3, padding, another weight, in the last key only.
+    let last = R::TERNARY_BYTES - 1;
+    for (byte, value) in [(0, 3), (last, 0x80), (2 * last + 1, 0x40), (last + 5, 0xc0)] {
+        let mut altered = private.clone();
+        altered[count - 1][byte] |= value;
+        check(&altered, &|i| i == count - 1);
+    }
+    let mut altered = private;
+    let pair = altered[count - 1][0] & 3;
+    altered[count - 1][0] ^= if pair == 1 { 1 } else { pair ^ 1 };
+    check(&altered, &|i| i == count - 1);
+}
+
+/// A short polynomial and two hashes, a public key, a received ciphertext, and `f` and `1/g`.
+type Text = ([Vec<u8>; 2], Vec<u8>, Vec<u8>, [Vec<u8>; 2]);
+
+/// Checks encryption and decryption, also of ciphertexts that are none.
+fn check_texts<R: Arithmetic + NtruPrimeArithmetic>(texts: &[Text], one_key: bool) {
+    let (count, width) = (texts.len(), row::<R>());
+    let batch = if one_key { Batch::shared(count as u32) } else { Batch::each(count as u32) };
+    let key = |i: usize| if one_key { 0 } else { i };
+    let h: Vec<_> =
+        texts.iter().map(|(_, key, ..)| mixed_radix::decode_shifted::<R>(&array(key))).collect();
+    let h_rows: Vec<_> = h.iter().map(|h| h.coefficients().to_vec()).collect();
+    let short: Vec<_> = texts.iter().map(|([r, _], ..)| r.clone()).collect();
+    let hashes: Vec<_> = texts.iter().map(|([_, hashes], ..)| hashes.clone()).collect();
+    let bytes = ciphertext_bytes::<R>() as usize;
+    let ciphertexts = Buffer::new(&vec![0xa7u8; (count * bytes).next_multiple_of(4)]);
+    let memory = [
+        &Buffer::new(&padded(&h_rows, width, 0xffff)),
+        &Buffer::new(&padded(&short, width, 0x7b)),
+        &words(&hashes),
+        &ciphertexts,
+    ];
+    launch(NTRUPRIME_ENCRYPT.of::<R>(), &memory, batch);
+    let content = ciphertexts.content::<u8>();
+    for (i, ciphertext) in content.chunks_exact(bytes).enumerate() {
+        let product = mul::mul_small(&h[key(i)], &small::<R>(&short[i]));
+        let rounded = mixed_radix::encode_rounded(&product);
+        assert_eq!(*ciphertext, [rounded.as_ref(), &hashes[i][32..]].concat());
+    }
+
+    let received: Vec<_> = texts.iter().map(|(_, _, received, _)| received.clone()).collect();
+    let secrets: Vec<_> = texts.iter().flat_map(|(.., secrets)| secrets.clone()).collect();
+    let short = Buffer::new(&vec![0xa7u8; count * width as usize]);
+    let memory = [&strings(&received), &Buffer::new(&padded(&secrets, width, 0x7b)), &short];
+    launch(NTRUPRIME_DECRYPT.of::<R>(), &memory, batch);
+    for (i, result) in short.content::<u8>().chunks(width as usize).enumerate() {
+        let c = mixed_radix::decode_rounded::<R>(&array(&received[i][..bytes - 32]));
+        let [f, g_inverse] = [0, 1].map(|k| small::<R>(&secrets[2 * key(i) + k]));
+        let e = math::tripled(&mul::mul_small(&c, &f));
+        let expected = math::short_or_ones(&math::mul(&e, &g_inverse));
+        assert_eq!(small::<R>(result), expected);
+    }
+}
+
+/// Returns coefficients in `-1..=1` as bytes, of any weight or that of a short polynomial.
+fn ternary_row<R: Arithmetic + NtruPrimeArithmetic>(is_short: bool) -> BoxedStrategy<Vec<u8>> {
+    if is_short {
+        draw::<R>().prop_map(|words| coefficients::<R>(&words, short::short::<R>)).boxed()
+    } else {
+        prop_oneof![
+            2 => draw::<R>().prop_map(|words| coefficients::<R>(&words, short::small::<R>)),
+            1 => prop_oneof![Just(0xff), Just(1)].prop_map(|c| vec![c; R::N]),
+        ]
+        .boxed()
+    }
+}
+
+/// Returns bytes that are random, all zeros or all ones.
+fn string(len: usize) -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![4 => bytes(len), 1 => Just(vec![0; len]), 1 => Just(vec![0xff; len])]
+}
+
+/// Returns a secret key and a ciphertext that decrypts to a short polynomial, or to any.
+fn received<R: Arithmetic + NtruPrimeArithmetic>() -> impl Strategy<Value = (Vec<u8>, [Vec<u8>; 2])>
+{
+    let any = (
+        string(ciphertext_bytes::<R>() as usize),
+        [ternary_row::<R>(true), ternary_row::<R>(false)],
+    );
+    // With f and 1/g equal to 1, the multiples of 3 nearest to r/3 modulo q decrypt to r.
+    let mut one = vec![0; R::N];
+    one[0] = 1;
+    let honest = ternary_row::<R>(true).prop_map(move |r| {
+        let third = math::third(&Poly::from(&small::<R>(&r)));
+        let rounded = mixed_radix::encode_rounded(&third);
+        ([rounded.as_ref(), &[7; 32]].concat(), [one.clone(), one.clone()])
+    });
+    prop_oneof![any, honest]
 }
 
 macro_rules! properties {
@@ -244,6 +413,39 @@ macro_rules! properties {
                     one_key in any::<bool>(),
                 ) {
                     check_hashes::<$ring>(&hashed, one_key);
+                }
+            }
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(6))]
+                #[test]
+                fn keys(
+                    keys in vec(
+                        (
+                            string(public_key_bytes::<$ring>() as usize),
+                            [ternary_row::<$ring>(true), ternary_row::<$ring>(false)],
+                            bytes(<$ring>::TERNARY_BYTES + 32),
+                        ),
+                        1..4,
+                    ),
+                ) {
+                    check_keys::<$ring>(&keys);
+                }
+                #[test]
+                fn texts(
+                    texts in vec(
+                        (
+                            (ternary_row::<$ring>(true), bytes(64)),
+                            string(public_key_bytes::<$ring>() as usize),
+                            received::<$ring>(),
+                        )
+                            .prop_map(|((r, hashes), key, (text, secrets))| {
+                                ([r, hashes], key, text, secrets)
+                            }),
+                        1..4,
+                    ),
+                    one_key in any::<bool>(),
+                ) {
+                    check_texts::<$ring>(&texts, one_key);
                 }
             }
             #[test]

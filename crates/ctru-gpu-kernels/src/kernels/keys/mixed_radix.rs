@@ -6,9 +6,10 @@
 //! radices are constants.
 
 use core::cell::Cell;
+use core::marker::PhantomData;
 
-use ctru_math::Ring;
-use ctru_math::mixed_radix::{Level, combine, split};
+use ctru_math::mixed_radix::{Level, Plan, combine, split};
+use ctru_math::{NtruPrimeRing, Ring};
 
 use super::{Encoding, key_kernels};
 use crate::kernels::keys;
@@ -25,75 +26,137 @@ impl<R: Ring> Encoding<R> for MixedRadix {
 
     #[inline(always)]
     fn decode<S: Simt>(s: S) -> u32 {
-        let plan = const { &R::MIXED_RADIX };
-        let depth = const { levels::<R>() };
-        let excess = Cell::new(0);
-        if s.lane() == 0 {
-            let bytes = (plan.bytes() - plan.root_offset()) as u32;
-            let address = keys::string::<S, R>(s) + plan.root_offset() as u32;
-            let root = low_bytes(s, address, bytes, false);
-            let (quotient, root) = plan.root().divide(root);
-            excess.set(quotient);
-            s.store_shared(list::<S, R>(s, depth), root as u16);
-        }
-        unrolled!(above < levels::<R>(), {
-            s.sync_warp();
-            let number = depth - 1 - above;
-            let level = &plan.levels()[number as usize];
-            let (next, values) = (list::<S, R>(s, number + 1), list::<S, R>(s, number));
-            warp::for_each(s, pairs(level), |pair| {
-                let value = u32::from(s.load_shared::<u16>(next + 2 * pair));
-                let (bytes, radix) = pair_of(level, pair);
-                let place = place::<S, R>(s, level, pair);
-                let joined = low_bytes(s, place, bytes, aligned(level)) | value << (8 * bytes);
-                let ([even, odd], reduced) = split(level.radix, radix, joined);
-                let both = u32::from(even) | u32::from(odd) << 16;
-                let is_alone = is_alone(level, pair);
-                excess.set(excess.get() | if is_alone { 0 } else { reduced });
-                s.store_shared(values + 4 * pair, if is_alone { value } else { both });
-            });
-        });
-        excess.get()
+        decode_list::<S, AllNumbers<R>>(s, Places::of_key::<S, R>(s))
     }
 
     #[inline(always)]
     fn encode<S: Simt>(s: S) {
-        let plan = const { &R::MIXED_RADIX };
-        let depth = const { levels::<R>() };
-        unrolled!(number < levels::<R>(), {
-            let level = &plan.levels()[number as usize];
-            let (values, next) = (list::<S, R>(s, number), list::<S, R>(s, number + 1));
-            warp::for_each(s, pairs(level), |pair| {
-                let both = match is_alone(level, pair) {
-                    true => s.load_shared::<u16>(values + 4 * pair).into(),
-                    false => s.load_shared::<u32>(values + 4 * pair),
-                };
-                let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
-                let (bytes, _) = pair_of(level, pair);
-                let place = place::<S, R>(s, level, pair);
-                set_low_bytes(s, place, bytes, aligned(level), joined);
-                s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
-            });
-            s.sync_warp();
-        });
-        if s.lane() == 0 {
-            let bytes = (plan.bytes() - plan.root_offset()) as u32;
-            let root = u32::from(s.load_shared::<u16>(list::<S, R>(s, depth)));
-            let address = keys::string::<S, R>(s) + plan.root_offset() as u32;
-            set_low_bytes(s, address, bytes, false, root);
-        }
+        encode_list::<S, AllNumbers<R>>(s, Places::of_key::<S, R>(s));
     }
 }
 
-/// Returns the address of the list of level `number`. Level 0 is the list of coefficients.
+/// A list of `n` numbers and the plan of its encoding.
+pub(crate) trait Numbers {
+    const PLAN: Plan;
+}
+
+/// Numbers below `q`.
+pub(crate) struct AllNumbers<R>(PhantomData<R>);
+
+impl<R: NtruPrimeRing> Numbers for AllNumbers<R> {
+    const PLAN: Plan = R::MIXED_RADIX;
+}
+
+/// Numbers of multiples of 3.
+pub(crate) struct Thirds<R>(PhantomData<R>);
+
+impl<R: NtruPrimeRing> Numbers for Thirds<R> {
+    const PLAN: Plan = R::MIXED_RADIX_THIRDS;
+}
+
+/// Where an encoding lies in shared memory. The addresses are multiples of 4.
+#[derive(Copy, Clone)]
+pub(crate) struct Places {
+    /// The string.
+    pub(crate) string: u32,
+    /// The list of the numbers, with 16 bits each.
+    pub(crate) list: u32,
+    /// A list of half the length.
+    pub(crate) half_list: u32,
+}
+
+impl Places {
+    /// Returns the places of this warp's key.
+    #[inline(always)]
+    fn of_key<S: Simt, R: Ring>(s: S) -> Self {
+        Self {
+            string: keys::string::<S, R>(s),
+            list: keys::list::<S, R>(s),
+            half_list: keys::half_list::<S, R>(s),
+        }
+    }
+
+    /// Returns the address of the list of level `number`. Level 0 is the whole list.
+    #[inline(always)]
+    fn list(self, number: u32) -> u32 {
+        if number.is_multiple_of(2) { self.list } else { self.half_list }
+    }
+
+    /// Returns the address of the bytes of pair `pair` of a level.
+    #[inline(always)]
+    fn pair(self, level: &Level, pair: u32) -> u32 {
+        self.string + level.offset as u32 + level.pair_bytes as u32 * pair
+    }
+}
+
+/// Decodes the string and writes the list, as [`Encoding::decode`] does. Each number is below its
+/// radix.
 #[inline(always)]
-fn list<S: Simt, R: Ring>(s: S, number: u32) -> u32 {
-    if number.is_multiple_of(2) { keys::list::<S, R>(s) } else { keys::half_list::<S, R>(s) }
+pub(crate) fn decode_list<S: Simt, N: Numbers>(s: S, places: Places) -> u32 {
+    let plan = const { &N::PLAN };
+    let depth = const { levels::<N>() };
+    let excess = Cell::new(0);
+    if s.lane() == 0 {
+        let bytes = (plan.bytes() - plan.root_offset()) as u32;
+        let address = places.string + plan.root_offset() as u32;
+        let root = low_bytes(s, address, bytes, false);
+        let (quotient, root) = plan.root().divide(root);
+        excess.set(quotient);
+        s.store_shared(places.list(depth), root as u16);
+    }
+    unrolled!(above < levels::<N>(), {
+        s.sync_warp();
+        let number = depth - 1 - above;
+        let level = &plan.levels()[number as usize];
+        let (next, values) = (places.list(number + 1), places.list(number));
+        warp::for_each(s, pairs(level), |pair| {
+            let value = u32::from(s.load_shared::<u16>(next + 2 * pair));
+            let (bytes, radix) = pair_of(level, pair);
+            let place = places.pair(level, pair);
+            let joined = low_bytes(s, place, bytes, aligned(level)) | value << (8 * bytes);
+            let ([even, odd], reduced) = split(level.radix, radix, joined);
+            let both = u32::from(even) | u32::from(odd) << 16;
+            let is_alone = is_alone(level, pair);
+            excess.set(excess.get() | if is_alone { 0 } else { reduced });
+            s.store_shared(values + 4 * pair, if is_alone { value } else { both });
+        });
+    });
+    excess.get()
+}
+
+/// Encodes the list and writes the string, as [`Encoding::encode`] does. Nothing depends on the
+/// list from `n` on.
+#[inline(always)]
+pub(crate) fn encode_list<S: Simt, N: Numbers>(s: S, places: Places) {
+    let plan = const { &N::PLAN };
+    let depth = const { levels::<N>() };
+    unrolled!(number < levels::<N>(), {
+        let level = &plan.levels()[number as usize];
+        let (values, next) = (places.list(number), places.list(number + 1));
+        warp::for_each(s, pairs(level), |pair| {
+            let both = match is_alone(level, pair) {
+                true => s.load_shared::<u16>(values + 4 * pair).into(),
+                false => s.load_shared::<u32>(values + 4 * pair),
+            };
+            let joined = combine(level.radix.value, both as u16, (both >> 16) as u16);
+            let (bytes, _) = pair_of(level, pair);
+            let place = places.pair(level, pair);
+            set_low_bytes(s, place, bytes, aligned(level), joined);
+            s.store_shared(next + 2 * pair, (joined >> (8 * bytes)) as u16);
+        });
+        s.sync_warp();
+    });
+    if s.lane() == 0 {
+        let bytes = (plan.bytes() - plan.root_offset()) as u32;
+        let root = u32::from(s.load_shared::<u16>(places.list(depth)));
+        let address = places.string + plan.root_offset() as u32;
+        set_low_bytes(s, address, bytes, false, root);
+    }
 }
 
 /// Returns the number of levels.
-const fn levels<R: Ring>() -> u32 {
-    R::MIXED_RADIX.levels().len() as u32
+const fn levels<N: Numbers>() -> u32 {
+    N::PLAN.levels().len() as u32
 }
 
 /// Returns the number of pairs of a level. A last value without a partner counts as a pair with 0,
@@ -120,12 +183,6 @@ fn pair_of(level: &Level, pair: u32) -> (u32, u32) {
     } else {
         (level.last_pair_bytes as u32, level.last_radix.value)
     }
-}
-
-/// Returns the address of the bytes of pair `pair` of a level in the string.
-#[inline(always)]
-fn place<S: Simt, R: Ring>(s: S, level: &Level, pair: u32) -> u32 {
-    keys::string::<S, R>(s) + level.offset as u32 + level.pair_bytes as u32 * pair
 }
 
 /// Returns `bytes <= 2` bytes of the string as a number. If `aligned`, the address is even.

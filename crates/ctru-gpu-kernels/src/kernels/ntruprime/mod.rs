@@ -2,13 +2,17 @@
 //!
 //! A short polynomial follows from the [`stream`](mod@stream) of random words that a seed
 //! determines, by sorting ([`sample`]). [`hash`](mod@hash) has the hashes of keys, polynomials and
-//! ciphertexts.
+//! ciphertexts, [`keys`] the conversion of keys to arrays, and [`encrypt`] and [`decrypt`] compute
+//! with polynomials.
 //!
 //! A row of a private key is the packed `f`, the packed `1/g`, the public key, the secret `rho` of
 //! implicit rejection, and the hash of the public key. A row of a ciphertext is the rounded
 //! polynomial and its confirmation.
 
+pub mod decrypt;
+pub mod encrypt;
 pub mod hash;
+pub mod keys;
 pub mod sample;
 mod sha512;
 pub mod stream;

@@ -38,10 +38,17 @@ pub fn small_block<S: Simt, R: Ring>(
     block: u32,
 ) -> SmallBlock {
     let rows = row::<R>() / GROUP as u32;
-    let words: [u64; BLOCK_ROWS] = array::from_fn(|k| {
-        let i = (BLOCK_ROWS as u32 * block + k as u32).min(rows - 1);
-        s.load(s.cast::<u8, u64>(memory), index * rows + i)
-    });
+    small_block_of::<S, R>(s, block, |i| s.load(s.cast::<u8, u64>(memory), index * rows + i))
+}
+
+/// Returns block `block` of a small polynomial. `group(i)` returns its group `i` as signed bytes.
+#[inline(always)]
+pub fn small_block_of<S: Simt, R: Ring>(
+    s: S,
+    block: u32,
+    group: impl Fn(u32) -> u64,
+) -> SmallBlock {
+    let words: [u64; BLOCK_ROWS] = array::from_fn(|k| group(row_of_block::<R>(block, k)));
     let [a, b, c, d] = transpose(s, array::from_fn(|k| words[k] as u32));
     let [e, f, g, h] = transpose(s, array::from_fn(|k| (words[k] >> 32) as u32));
     masked::<R>(block, [a, b, c, d, e, f, g, h])
@@ -57,13 +64,31 @@ pub fn large_block<S: Simt, R: Ring>(
     block: u32,
 ) -> LargeBlock {
     let rows = row::<R>() / GROUP as u32;
-    let pairs: [U32x4; BLOCK_ROWS] = array::from_fn(|k| {
-        let i = (BLOCK_ROWS as u32 * block + k as u32).min(rows - 1);
-        s.load(s.cast::<u16, U32x4>(memory), index * rows + i)
-    });
+    large_block_of::<S, R>(s, block, |i| {
+        let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(memory), index * rows + i);
+        pairs
+    })
+}
+
+/// Returns block `block` of a polynomial with coefficients of up to 13 bits. `group(i)` returns its
+/// group `i`, two coefficients per word, the first one in the low bits.
+#[inline(always)]
+pub fn large_block_of<S: Simt, R: Ring>(
+    s: S,
+    block: u32,
+    group: impl Fn(u32) -> [u32; GROUP / 2],
+) -> LargeBlock {
+    let pairs: [[u32; GROUP / 2]; BLOCK_ROWS] =
+        array::from_fn(|k| group(row_of_block::<R>(block, k)));
     // Four bytes: the low and the high byte of one coefficient, then those of the next one.
     let split = |pair: u32| pair & 0x007f_007f | (pair << 1) & 0x7f00_7f00;
-    from_pairs::<S, R>(s, block, |k, i| split(pairs[k].0[i]))
+    from_pairs::<S, R>(s, block, |k, i| split(pairs[k][i]))
+}
+
+/// Returns the number of group `k` of a block, or that of the last group for groups after it.
+#[inline(always)]
+fn row_of_block<R: Ring>(block: u32, k: usize) -> u32 {
+    (BLOCK_ROWS as u32 * block + k as u32).min(row::<R>() / GROUP as u32 - 1)
 }
 
 /// Loads block `block` of the ciphertext that begins at byte `start` of an array. The array's
