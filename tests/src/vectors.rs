@@ -242,6 +242,34 @@ impl NtruPrimeOfficial {
     }
 }
 
+/// A key, an encapsulation, and what decapsulation makes of a wrong ciphertext, of NTRU Prime.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct NtruPrimeOperations {
+    #[serde(with = "const_hex")]
+    pub pk: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub sk: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub encaps_seed: [u8; 32],
+    #[serde(with = "const_hex")]
+    pub ct: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub ss: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub bad_ct: Vec<u8>,
+    #[serde(with = "const_hex")]
+    pub bad_ss: Vec<u8>,
+}
+
+impl NtruPrimeOperations {
+    /// Loads the records of a set.
+    #[must_use]
+    pub fn load(set: &str) -> Vec<Self> {
+        json_lines(&format!("{set}.jsonl"))
+    }
+}
+
 /// Returns the bytes as an array.
 ///
 /// # Panics

@@ -13,6 +13,7 @@ mod failing_device;
 mod key_file;
 mod known_answer;
 mod merged;
+mod ntru_prime_device;
 mod operations;
 mod powers;
 mod resident;

@@ -162,11 +162,14 @@ impl<D: Device> Batches<D> {
         outputs: Outputs<'_, D::Queue>,
     ) -> Result<(), EngineError> {
         let is_fixed = matches!(job.keys, JobKeys::Loaded(LoadedChunks { keys: 2.., .. }));
+        if job.work == Work::Generate {
+            self.set.check_generation()?;
+        }
         let first = job.on.map(|(device, _)| device).or(is_fixed.then_some(0));
         let plan = self.plan(&job, count, &outputs, first);
-        job.check = plan.check;
         let kind = job.work.kind();
-        match (plan.check, job.keys.rows()) {
+        job.check = self.set.check_of(kind, plan.check);
+        match (job.check, job.keys.rows()) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
             (Check::Before, Some(key)) => {
                 let check = Job::new(Work::Decode(kind), JobKeys::Each(key), job.on);
@@ -262,7 +265,7 @@ impl<D: Device> Batches<D> {
             let mut job = Job::new(Work::Decode(kind), JobKeys::Each(keys), on);
             let first = on.map_or(first, |(device, _)| device);
             let plan = self.plan(&job, count, &Outputs::default(), Some(first));
-            job.check = plan.check;
+            job.check = self.set.check_of(kind, plan.check);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();
             let outputs = Outputs { decoded: &mut decoded, ..Outputs::default() };
             let executed = self.execute(&job, &plan, outputs);

@@ -1,6 +1,5 @@
 //! The memory of loaded keys, and the memory of slots on the device.
 
-use std::vec;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
@@ -21,7 +20,8 @@ pub(super) const EXPANSION: usize = EXPANSION_WORDS as usize;
 pub(super) type Array<T, Q> = Buffer<T, <Q as Queue>::Memory>;
 
 /// Decoded keys: one row of `h` and one of `ID(pk)` per key, and for decapsulation keys one row of
-/// `f` and one of `z`.
+/// `f` and one of `z`. NTRU Prime has rows of `f` and `1/g` in place of `f`, and in place of `z` the
+/// hash of the secret of implicit rejection.
 #[derive(Debug)]
 pub(super) struct Decoded<Q: Queue> {
     pub(super) f: Array<u8, Q>,
@@ -34,20 +34,11 @@ impl<Q: Queue> Decoded<Q> {
     pub(super) fn new(queue: &Q, set: &Set, kind: Kind, keys: usize) -> Result<Self, RuntimeError> {
         let secret = if kind == Kind::Decapsulation { keys } else { 0 };
         Ok(Self {
-            f: queue.allocate(secret * set.row)?,
+            f: queue.allocate(secret * set.secrets)?,
             z: queue.allocate(secret * SEED)?,
             h: queue.allocate(keys * set.row)?,
             ids: queue.allocate(keys * ID_BYTES as usize)?,
         })
-    }
-
-    /// Returns the arrays of a kernel that decodes `rows`, in their order.
-    pub(super) fn written<'a>(&'a self, kind: Kind, rows: &'a Q::Memory) -> Vec<&'a Q::Memory> {
-        let Self { f, z, h, ids } = self;
-        match kind {
-            Kind::Encapsulation => vec![rows, h, ids],
-            Kind::Decapsulation => vec![rows, f, h, ids, z],
-        }
     }
 
     /// Returns all memory, for wiping.
@@ -67,11 +58,17 @@ pub(super) struct Scratch<Q: Queue> {
     /// a single row.
     pub(super) expansion: Array<u64, Q>,
     pub(super) messages: Array<u64, Q>,
-    /// The coins of encryption, or of `f` in key generation.
+    /// The short polynomials of NTRU Prime.
+    pub(super) short: Array<u8, Q>,
+    /// The ciphertexts of NTRU Prime that decapsulation encrypts again.
+    pub(super) encrypted: Array<u8, Q>,
+    /// The coins of encryption, or of `f` in key generation. For NTRU Prime, the random words of an
+    /// encapsulation, and then the hashes of short polynomials.
     pub(super) coins: Array<u64, Q>,
     /// The coins of `g` in key generation.
     pub(super) g_coins: Array<u64, Q>,
-    /// The shared secrets that operations return if their ciphertexts are rejected.
+    /// The shared secrets that operations return if their ciphertexts are rejected. For NTRU Prime,
+    /// what is wrong with trusted keys, which nobody reads.
     pub(super) rejection_secrets: Array<u64, Q>,
     /// Copies of keys and of ciphertexts that a kernel for whole operations makes.
     pub(super) copied_keys: Array<u8, Q>,
@@ -100,6 +97,8 @@ impl<Q: Queue> Scratch<Q> {
             decoded: Decoded::new(queue, set, Kind::Decapsulation, chunk)?,
             expansion: queue.allocate(EXPANSION)?,
             messages: queue.allocate(chunk * set.message_words)?,
+            short: queue.allocate(chunk * set.short)?,
+            encrypted: queue.allocate((chunk * set.encrypted).next_multiple_of(4))?,
             coins: queue.allocate(coins)?,
             g_coins: queue.allocate(coins)?,
             rejection_secrets: queue.allocate(chunk * SEED)?,
@@ -118,6 +117,8 @@ impl<Q: Queue> Scratch<Q> {
             decoded,
             expansion,
             messages,
+            short,
+            encrypted,
             coins,
             g_coins,
             rejection_secrets,
@@ -127,7 +128,7 @@ impl<Q: Queue> Scratch<Q> {
             products,
             tree,
         } = self;
-        let bytes = [copied_keys, copied_ciphertexts].map(|array| &**array);
+        let bytes = [short, encrypted, copied_keys, copied_ciphertexts].map(|array| &**array);
         let words = [expansion, messages, coins, g_coins, rejection_secrets].map(|array| &**array);
         let polynomials = [operands, products].into_iter().chain(tree.memory());
         let polynomials = polynomials.map(|array| &**array);
@@ -166,18 +167,19 @@ pub(super) struct Footprint {
 
 impl Footprint {
     pub(super) fn of(set: &Set, tuning: &Tuning) -> Self {
-        let Set { row, ciphertext_bytes, decapsulation_key_bytes, .. } = *set;
+        let Set { row, secrets, ciphertext_bytes, decapsulation_key_bytes, .. } = *set;
         let (keys, ciphertext) = (keys_len(set, 1), ciphertexts_len(set, 1));
         let seed = 8 * SEED;
-        let decoded = row + seed + 2 * row + ID_BYTES as usize;
+        let decoded = secrets + seed + 2 * row + ID_BYTES as usize;
         // The few bytes that a slot has only once are counted for every operation.
         let hashed =
             8 * EXPANSION + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
         // The last term is the product tree. It has about as many nodes as leaves: rounding up adds
         // less than one node to each level.
         let polynomials = 2 * row + 2 * row + 2 * row;
+        let again = set.short + set.encrypted.next_multiple_of(4);
         Self {
-            each: keys + ciphertext + decoded + hashed + polynomials,
+            each: keys + ciphertext + decoded + hashed + again + polynomials,
             copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
             fused: tuning.fused_chunk,
             pinned: keys + ciphertext + 2 * seed + seed + 8,

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
+use ctru_gpu_kernels::kernels::ntruprime::hash::WRONG_HASH;
 
 use super::set::Kind;
 use crate::engine::EngineError;
@@ -54,6 +55,8 @@ fn encapsulation_key_error(encoding: Encoding, word: u64) -> InvalidEncapsulatio
 fn decapsulation_key_error(encoding: Encoding, word: u64) -> InvalidDecapsulationKey {
     if word & SECRET_POLYNOMIAL != 0 {
         InvalidDecapsulationKey::SecretPolynomial
+    } else if word & WRONG_HASH != 0 {
+        InvalidDecapsulationKey::Hash
     } else {
         InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error(encoding, word))
     }

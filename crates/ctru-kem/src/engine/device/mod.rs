@@ -12,7 +12,8 @@
 //! - [`plan`] plans a batch without a device.
 //! - `merged` does small batches: those of several callers become common launches.
 //! - `slot` does a chunk: it brings the inputs, launches, and sends the results.
-//! - `scheme` has the launches of key generation, encapsulation and decapsulation.
+//! - `scheme` has the launches of key generation, encapsulation and decapsulation, and `ntruprime`
+//!   those of Streamlined NTRU Prime.
 //! - `launches` is the list of launches of a chunk.
 //! - `check` finds the first row that is not a key.
 //! - `buffers` has the memory of slots and of loaded keys.
@@ -28,6 +29,7 @@ mod inversion;
 mod job;
 mod launches;
 mod merged;
+mod ntruprime;
 mod options;
 pub mod plan;
 #[doc(hidden)]

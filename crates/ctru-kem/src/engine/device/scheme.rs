@@ -1,6 +1,9 @@
 //! Key generation, encapsulation and decapsulation of a chunk, as lists of launches (paper,
 //! Algorithms 4 to 6). Each function adds to a list. A kernel takes its arrays in the order of the
-//! list of kernels.
+//! list of kernels. `ntruprime` has what differs for Streamlined NTRU Prime.
+
+use std::vec;
+use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
@@ -8,7 +11,8 @@ use ctru_gpu_runtime::{Order, Queue, RuntimeError};
 
 use super::buffers::{Decoded, Scratch};
 use super::launches::Launches;
-use super::set::Kind;
+use super::ntruprime;
+use super::set::{Kind, SchemeKernels};
 
 /// Where kernels read seeds.
 pub(super) enum Seeds<'a, M> {
@@ -56,20 +60,46 @@ pub(super) fn generate<'a, Q: Queue>(
     // h = g / f
     let memory: [&Q::Memory; 3] = [operands, g_coins, products];
     launches.add(&table::POLYPHASE_COINS, &memory, all);
-    launches.add(launches.set.encoding.pack_decapsulation_key, &[f, products, z, to], all);
+    if let SchemeKernels::CtruPrime(encoding) = launches.set.scheme {
+        launches.add(encoding.pack_decapsulation_key, &[f, products, z, to], all);
+    }
     Ok(())
 }
 
-/// Decodes `count` keys.
+/// Encodes `h` to encapsulation keys. `memory` has the arrays of the kernel.
+pub(super) fn encode<'a, Q: Queue>(
+    launches: &mut Launches<'a, Q>,
+    memory: &[&'a Q::Memory],
+    all: Batch,
+) {
+    if let SchemeKernels::CtruPrime(encoding) = launches.set.scheme {
+        launches.add(encoding.encode, memory, all);
+    }
+}
+
+/// Decodes `count` keys. If they are `unchecked`, one word for each goes to `faults`.
 pub(super) fn decode<'a, Q: Queue>(
     launches: &mut Launches<'a, Q>,
     kind: Kind,
-    rows: &'a Q::Memory,
-    count: usize,
+    (rows, count): (&'a Q::Memory, usize),
     to: &'a Decoded<Q>,
+    (unchecked, faults): (bool, &'a Q::Memory),
 ) {
-    let kernels = launches.set.encoding.decode(kind);
-    launches.add(kernels, &to.written(kind, rows), Batch::each(count as u32));
+    let all = Batch::each(count as u32);
+    let Decoded { f, z, h, ids } = to;
+    let SchemeKernels::CtruPrime(encoding) = launches.set.scheme else {
+        return ntruprime::decode(launches, kind, (rows, count), to, faults);
+    };
+    let mut memory: Vec<&Q::Memory> = match kind {
+        Kind::Encapsulation => vec![rows, h, ids],
+        Kind::Decapsulation => vec![rows, f, h, ids, z],
+    };
+    if unchecked {
+        memory.push(faults);
+        launches.add(encoding.check(kind), &memory, all);
+    } else {
+        launches.add(encoding.decode(kind), &memory, all);
+    }
 }
 
 /// Encapsulates to decoded keys.
@@ -90,6 +120,10 @@ pub(super) fn encapsulate<'a, Q: Queue>(
             expanded
         }
     };
+    if let SchemeKernels::NtruPrime = launches.set.scheme {
+        let to = Texts { ciphertexts, shared_secrets };
+        return ntruprime::encapsulate(launches, scratch, batch, key, seeds, to);
+    }
     let derive = launches.hash(&table::DERIVE_ENCAPSULATION_MIDDLE, &table::DERIVE_ENCAPSULATION);
     launches.add(derive, &[seeds, ids, messages, shared_secrets, coins], batch);
     let encrypt = launches.product(&table::FUSED_ENCRYPT, &table::SAME_PUBLIC_KEY_ENCRYPT);
@@ -123,6 +157,10 @@ pub(super) fn decapsulate<'a, Q: Queue>(
     key: &'a Decoded<Q>,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
+    if let SchemeKernels::NtruPrime = launches.set.scheme {
+        let texts = Texts { ciphertexts, shared_secrets };
+        return ntruprime::decapsulate(launches, scratch, batch, key, texts);
+    }
     let Scratch { messages, rejection_secrets, coins, .. } = scratch;
     let Decoded { f, z, h, ids } = key;
     // The rejection hash is the longest hash, and it does not depend on the decryption.

@@ -7,11 +7,12 @@ use core::ops::Range;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
+use ctru_gpu_kernels::kernels::ntruprime::stream;
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::batch::plan::{Arrays, Shape};
+use ctru_gpu_runtime::batch::plan::{Arrays, Check, Shape};
 use ctru_gpu_runtime::batch::tuning::Traffic;
-use ctru_math::{NtruPrimeRing, Ring};
+use ctru_math::{Arithmetic, R653, R761, R1277};
 use zeroize::Zeroizing;
 
 use super::powers::Chain;
@@ -22,8 +23,9 @@ use crate::expand::Purpose;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::keys::{DecapsulationKey, EncapsulationKey};
 use crate::parameters::{Encoding, Parameters};
-use crate::params::CtruPrimeSet;
+use crate::params::{CtruPrimeSet, ParameterSet};
 use crate::scheme::Scheme;
+use crate::{Sntrup653, Sntrup761, Sntrup1277};
 
 /// The kinds of keys.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -57,10 +59,16 @@ pub(super) struct Set {
     pub(super) ciphertext_bytes: usize,
     /// Elements per row of a polynomial on the device: the coefficients with padding.
     pub(super) row: usize,
-    /// 64-bit words of the coins of one polynomial on the device.
+    /// Bytes of the secret polynomials of a key on the device: `f`, or `f` and `1/g`.
+    pub(super) secrets: usize,
+    /// 64-bit words of the coins of one polynomial on the device, or of its random words.
     pub(super) coin_words: usize,
     /// 64-bit words of a message on the device.
     pub(super) message_words: usize,
+    /// Bytes of a short polynomial of NTRU Prime on the device.
+    pub(super) short: usize,
+    /// Bytes of a ciphertext of NTRU Prime that decapsulation encrypts again.
+    pub(super) encrypted: usize,
     /// The purpose of seeds of key pairs.
     pub(super) key_generation: Purpose,
     /// The purpose of seeds of encapsulations.
@@ -69,8 +77,8 @@ pub(super) struct Set {
     pub(super) chain: &'static Chain,
     /// The shapes of the operations.
     pub(super) shapes: Shapes,
-    /// The kernels that depend on the encoding of encapsulation keys.
-    pub(super) encoding: &'static EncodingKernels,
+    /// The kernels that depend on the scheme and its encoding of encapsulation keys.
+    pub(super) scheme: SchemeKernels,
     /// Returns the rejection secrets of a batch of decapsulations, hashed on the host.
     pub(super) rejection_secrets: fn(rejection::KeyOf<'_>, &[u8]) -> Zeroizing<Vec<u64>>,
     /// Overwrites rows of keys with placeholders.
@@ -81,44 +89,72 @@ pub(super) struct Set {
 }
 
 impl Set {
-    const fn of_type<P: CtruPrimeSet>() -> &'static Self {
+    const fn of_ctru_prime<P: CtruPrimeSet>() -> &'static Self {
         const {
+            let kernels = EncodingKernels::of_name(P::Encoding::NAME);
             &Self {
-                parameters: P::PARAMETERS,
-                encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
-                decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
-                encapsulation_key: P::Ring::SECRET_POLY_BYTES
-                    ..P::Ring::SECRET_POLY_BYTES + P::ENCAPSULATION_KEY_BYTES,
-                ciphertext_bytes: P::CIPHERTEXT_BYTES,
-                row: row::<P::Ring>() as usize,
-                coin_words: coin_words::<P::Ring>() as usize,
-                message_words: message_words::<P::Ring>() as usize,
-                key_generation: <P::Scheme as Scheme>::KEY_GENERATION,
-                encapsulation: <P::Scheme as Scheme>::ENCAPSULATION,
-                chain: Chain::of::<P::Ring>(),
-                shapes: Self::shapes::<P>(),
-                encoding: EncodingKernels::of_name(P::Encoding::NAME),
                 rejection_secrets: rejection::secrets::<P>,
-                fill: |kind, rows| match kind {
-                    Kind::Encapsulation => {
-                        fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
-                    }
-                    Kind::Decapsulation => {
-                        fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
-                    }
-                },
-                check: |kind, rows| match kind {
-                    Kind::Encapsulation => Ok(EncapsulationKey::<P>::check_rows(rows)?),
-                    Kind::Decapsulation => Ok(DecapsulationKey::<P>::check_rows(rows)?),
-                },
-                kernel: RingKernels::of::<P::Ring>,
+                ..Self::new::<P, P::Ring>(SchemeKernels::CtruPrime(kernels))
             }
         }
     }
 
-    /// Returns the shapes of the operations.
-    const fn shapes<P: CtruPrimeSet>() -> Shapes {
-        const fn shape<P: CtruPrimeSet>(
+    const fn of_ntru_prime<P: ParameterSet, R: Arithmetic>() -> &'static Self {
+        const {
+            &Self {
+                secrets: 2 * row::<R>() as usize,
+                coin_words: stream::words::<R>(1) as usize,
+                message_words: 0,
+                short: row::<R>() as usize,
+                encrypted: P::CIPHERTEXT_BYTES,
+                ..Self::new::<P, R>(SchemeKernels::NtruPrime)
+            }
+        }
+    }
+
+    /// Returns a description with the arrays of CTRU-Prime on the device.
+    const fn new<P: ParameterSet, R: Arithmetic>(scheme: SchemeKernels) -> Self {
+        let before = <P::Scheme as Scheme>::SECRET_BYTES;
+        Self {
+            parameters: P::PARAMETERS,
+            encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
+            decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
+            encapsulation_key: before..before + P::ENCAPSULATION_KEY_BYTES,
+            ciphertext_bytes: P::CIPHERTEXT_BYTES,
+            row: row::<R>() as usize,
+            secrets: row::<R>() as usize,
+            coin_words: coin_words::<R>() as usize,
+            message_words: message_words::<R>() as usize,
+            short: 0,
+            encrypted: 0,
+            key_generation: <P::Scheme as Scheme>::KEY_GENERATION,
+            encapsulation: <P::Scheme as Scheme>::ENCAPSULATION,
+            chain: Chain::of::<R>(),
+            shapes: Self::shapes::<P>(scheme.is_whole()),
+            scheme,
+            rejection_secrets: |_, _| {
+                unreachable!("only whole operations leave hashes to the host")
+            },
+            fill: |kind, rows| match kind {
+                Kind::Encapsulation => {
+                    fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
+                }
+                Kind::Decapsulation => {
+                    fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
+                }
+            },
+            check: |kind, rows| match kind {
+                Kind::Encapsulation => Ok(EncapsulationKey::<P>::check_rows(rows)?),
+                Kind::Decapsulation => Ok(DecapsulationKey::<P>::check_rows(rows)?),
+            },
+            kernel: RingKernels::of::<R>,
+        }
+    }
+
+    /// Returns the shapes of the operations. `is_whole` says whether there are kernels for whole
+    /// operations.
+    const fn shapes<P: ParameterSet>(is_whole: bool) -> Shapes {
+        const fn shape<P: ParameterSet>(
             name: &'static str,
             traffic: Traffic,
             [seeds, keys, rows, results]: [usize; 4],
@@ -126,12 +162,11 @@ impl Set {
             Shape {
                 name,
                 traffic,
-                degree: P::Ring::N,
+                degree: <P::Scheme as Scheme>::DEGREE,
                 bytes: Arrays { seeds, keys, rows, results },
                 // The device sends encapsulation keys from the memory of ciphertexts.
                 room: P::CIPHERTEXT_BYTES,
-                has_fused: matches!(traffic, Traffic::Sending | Traffic::Receiving)
-                    && matches!(P::PARAMETERS.encoding, Encoding::MixedRadix),
+                has_fused: false,
                 expanded_by_block: 128,
             }
         }
@@ -141,20 +176,38 @@ impl Set {
         Shapes {
             key_pairs: shape::<P>("key pairs", Traffic::MakingPairs, [pair, public, private, 0]),
             private_keys: shape::<P>("private keys", Traffic::Making, [pair, 0, private, 0]),
-            encapsulation: shape::<P>(
-                "encapsulations",
-                Traffic::Sending,
-                [SEED_BYTES, public, sent, secret],
-            ),
-            decapsulation: shape::<P>(
-                "decapsulations",
-                Traffic::Receiving,
-                [0, private, sent, secret],
-            ),
+            encapsulation: Shape {
+                has_fused: is_whole,
+                ..shape::<P>("encapsulations", Traffic::Sending, [SEED_BYTES, public, sent, secret])
+            },
+            decapsulation: Shape {
+                has_fused: is_whole,
+                ..shape::<P>("decapsulations", Traffic::Receiving, [0, private, sent, secret])
+            },
             loading: [
                 shape::<P>("public keys to load", Traffic::Loading, [0, public, 0, 0]),
                 shape::<P>("private keys to load", Traffic::Loading, [0, private, 0, 0]),
             ],
+        }
+    }
+
+    /// Returns who checks keys of a kind if a plan says `check`. Every string of the right length
+    /// is an encapsulation key of NTRU Prime.
+    pub(super) fn check_of(&self, kind: Kind, check: Check) -> Check {
+        match (self.scheme, kind) {
+            (SchemeKernels::NtruPrime, Kind::Encapsulation) => Check::None,
+            _ => check,
+        }
+    }
+
+    /// Checks that there are kernels for key generation.
+    ///
+    /// # Errors
+    /// [`EngineError::NoKernels`] if there are none.
+    pub(super) fn check_generation(&self) -> Result<(), EngineError> {
+        match self.scheme {
+            SchemeKernels::CtruPrime(_) => Ok(()),
+            SchemeKernels::NtruPrime => Err(EngineError::NoKernels { parameters: self.parameters }),
         }
     }
 
@@ -192,9 +245,14 @@ macro_rules! of_parameters {
                 match (parameters.set, parameters.encoding) {
                     $($(
                         (crate::Set::$name, Encoding::$encoding) => {
-                            Ok(Self::of_type::<crate::$name<crate::$encoding>>())
+                            Ok(Self::of_ctru_prime::<crate::$name<crate::$encoding>>())
                         }
                     )*)+
+                    (crate::Set::Sntrup653, _) => Ok(Self::of_ntru_prime::<Sntrup653, R653>()),
+                    (crate::Set::Sntrup761, _) => Ok(Self::of_ntru_prime::<Sntrup761, R761>()),
+                    (crate::Set::Sntrup1277, _) => {
+                        Ok(Self::of_ntru_prime::<Sntrup1277, R1277>())
+                    }
                     _ => Err(EngineError::NoKernels { parameters }),
                 }
             }
@@ -210,8 +268,26 @@ fn fill(rows: &mut [u8], row: &[u8]) {
     }
 }
 
+/// The kernels of a scheme.
+#[derive(Copy, Clone)]
+pub(super) enum SchemeKernels {
+    /// CTRU-Prime, with those that depend on the encoding of encapsulation keys.
+    CtruPrime(&'static EncodingKernels),
+    /// Streamlined NTRU Prime.
+    NtruPrime,
+}
+
+impl SchemeKernels {
+    /// Returns whether there are kernels for whole operations.
+    const fn is_whole(self) -> bool {
+        matches!(self, Self::CtruPrime(EncodingKernels { has_whole: true, .. }))
+    }
+}
+
 /// The kernels that depend on an encoding of encapsulation keys.
 pub(super) struct EncodingKernels {
+    /// Whether there are kernels for whole operations.
+    has_whole: bool,
     /// Decodes encapsulation keys to `h` and `ID(pk)`.
     decode: &'static RingKernels,
     /// Decodes decapsulation keys to `f`, `h`, `ID(pk)` and `z`.
@@ -227,6 +303,7 @@ pub(super) struct EncodingKernels {
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
+    has_whole: true,
     decode: &table::DECODE_MIXED_RADIX,
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
     encode: &table::ENCODE_MIXED_RADIX,
@@ -236,6 +313,7 @@ static MIXED_RADIX: EncodingKernels = EncodingKernels {
 };
 
 static PACKED13: EncodingKernels = EncodingKernels {
+    has_whole: false,
     decode: &table::DECODE_PACKED13,
     unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
     encode: &table::ENCODE_PACKED13,
@@ -264,7 +342,7 @@ impl EncodingKernels {
     /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
     ///
     /// # Panics
-    /// If there is no such encoding. [`Set::of_type`] calls this function at compile time, so that
+    /// If there is no such encoding. [`Set::of_ctru_prime`] calls this function at compile time, so that
     /// the compiler reports the panic.
     const fn of_name(name: &str) -> &'static Self {
         match name.as_bytes() {

@@ -148,11 +148,11 @@ impl<Q: Queue> Slot<Q> {
         scheme::generate(&mut launches, queue, scratch, seeds.given(), count, &private)?;
         if let Some(public) = &public {
             let all = Batch::each(count as u32);
-            launches.add(set.encoding.encode, &[&scratch.products, public], all);
+            scheme::encode(&mut launches, &[&scratch.products, public], all);
         }
         if let Travel::Derived(sent @ 1..) = travels.keys {
             let memory: [&Q::Memory; 2] = [&scratch.products, &texts.device];
-            launches.add(set.encoding.encode, &memory, Batch::each(sent as u32));
+            scheme::encode(&mut launches, &memory, Batch::each(sent as u32));
         }
         let issued = launches.issue(queue).and_then(|()| {
             if let (Some(public), Some(Target::Device(to))) = (&public, &outputs.keys) {
@@ -188,8 +188,14 @@ impl<Q: Queue> Slot<Q> {
                 None => None,
             };
             let to = new.unwrap_or(&scratch.decoded);
-            let issued =
-                check_keys(set, queue, kind, (&rows, count), to, (secrets, faults), &chunk);
+            let issued = if job.check == Check::Decoding {
+                check_keys(set, queue, kind, (&rows, count), to, (secrets, faults), &chunk)
+            } else {
+                let mut launches = Launches::new(set, chunk.kernels);
+                let faults = (false, &*scratch.rejection_secrets);
+                scheme::decode(&mut launches, kind, (&*rows, count), to, faults);
+                launches.issue(queue)
+            };
             if kind == Kind::Decapsulation {
                 forget(queue, &rows, issued)?;
             } else {
@@ -276,7 +282,8 @@ impl<Q: Queue> Slot<Q> {
             }
             (_, work) => {
                 if let (Some(rows), false) = (&encoded, job.check == Check::Decoding) {
-                    scheme::decode(&mut launches, kind, rows, count, key);
+                    let faults = (false, &*scratch.rejection_secrets);
+                    scheme::decode(&mut launches, kind, (rows, count), key, faults);
                 }
                 match work {
                     Work::Encapsulate => {
@@ -415,10 +422,10 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
     Ok(BroughtSeeds { seeds, are_expanded, expanded: device })
 }
 
-/// Launches a kernel that decodes rows and checks them at once, before kernels in a list. One word
+/// Launches the kernels that decode rows and check them at once, before kernels in a list. One word
 /// for each row goes to the pinned words.
 fn check_keys<Q: Queue>(
-    set: &Set,
+    set: &'static Set,
     queue: &Q,
     kind: Kind,
     (rows, count): (&Q::Memory, usize),
@@ -428,11 +435,11 @@ fn check_keys<Q: Queue>(
 ) -> Result<(), RuntimeError> {
     // Shared secrets are written after the words have been sent to the host.
     let words = &secrets.device;
-    let mut memory = to.written(kind, rows);
     let is_direct = chunk.faults == Travel::ZeroCopy;
-    memory.push(if is_direct { faults.on_device() } else { words });
-    let kernel = set.kernel(set.encoding.check(kind));
-    queue.launch(kernel, &memory, Batch::each(count as u32))?;
+    let mut launches = Launches::new(set, chunk.kernels);
+    let to_words = if is_direct { faults.on_device() } else { words };
+    scheme::decode(&mut launches, kind, (rows, count), to, (true, to_words));
+    launches.issue(queue)?;
     if is_direct { Ok(()) } else { queue.download(words, 0..count, faults, 0) }
 }
 

@@ -1,6 +1,6 @@
 //! Batches on data in device memory, on the emulator.
 
-mod checks;
+pub(crate) mod checks;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,8 @@ use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand};
 use ctru_kem::{
-    CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13, ParameterSet,
+    CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13,
+    ParameterSet, Sntrup653, Sntrup761, Sntrup1277,
 };
 use ctru_tests::every_ctru_prime_set;
 
@@ -31,12 +32,14 @@ fn operations<P: ParameterSet>(as_large: bool, seeds_each: bool, offset: usize) 
 fn operations_653() {
     operations::<CtruPrime653<MixedRadix>>(false, true, 0);
     operations::<CtruPrime653<Packed13>>(true, false, 4);
+    operations::<Sntrup653>(true, false, 1);
 }
 
 #[test]
 fn operations_761() {
     operations::<CtruPrime761<MixedRadix>>(false, false, 2);
     operations::<CtruPrime761<Packed13>>(true, true, 0);
+    operations::<Sntrup761>(false, true, 0);
 }
 
 #[test]
@@ -44,6 +47,7 @@ fn operations_761() {
 fn operations_1277() {
     operations::<CtruPrime1277<MixedRadix>>(false, true, 0);
     operations::<CtruPrime1277<Packed13>>(true, false, 1);
+    operations::<Sntrup1277>(true, true, 3);
 }
 
 #[test]

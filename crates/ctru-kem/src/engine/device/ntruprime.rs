@@ -1,0 +1,83 @@
+//! Encapsulation and decapsulation of Streamlined NTRU Prime, as lists of launches. A kernel takes
+//! its arrays in the order of the list of kernels.
+
+use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::Queue;
+
+use super::buffers::{Decoded, Scratch};
+use super::launches::Launches;
+use super::scheme::Texts;
+use super::set::Kind;
+
+/// Decodes `count` keys. For decapsulation keys, one word for each goes to `faults`.
+pub(super) fn decode<'a, Q: Queue>(
+    launches: &mut Launches<'a, Q>,
+    kind: Kind,
+    (rows, count): (&'a Q::Memory, usize),
+    to: &'a Decoded<Q>,
+    faults: &'a Q::Memory,
+) {
+    let all = Batch::each(count as u32);
+    let Decoded { f: secrets, z: rejections, h, ids } = to;
+    match kind {
+        Kind::Encapsulation => {
+            launches.add(&table::NTRUPRIME_DECODE, &[rows, h], all);
+            launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[rows, ids], all);
+        }
+        Kind::Decapsulation => {
+            launches.add(&table::NTRUPRIME_UNPACK, &[rows, secrets, h, ids, faults], all);
+            launches.add(&table::NTRUPRIME_HASH_PRIVATE_KEYS, &[rows, rejections, faults], all);
+        }
+    }
+}
+
+/// Encapsulates to decoded keys, with a seed for each operation.
+pub(super) fn encapsulate<'a, Q: Queue>(
+    launches: &mut Launches<'a, Q>,
+    scratch: &'a Scratch<Q>,
+    batch: Batch,
+    key: &'a Decoded<Q>,
+    seeds: &'a Q::Memory,
+    Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
+) {
+    // The random words make room for the hashes of the polynomials.
+    let Scratch { short, coins: stream, .. } = scratch;
+    launches.add(&table::NTRUPRIME_STREAM, &[seeds, stream], batch);
+    launches.add(&table::NTRUPRIME_SHORT, &[stream, short], batch);
+    encrypt(launches, scratch, batch, key, ciphertexts);
+    // No ciphertext differs from itself, so the hashes in place of those of rejection do not count.
+    let hashes = stream;
+    let memory: [&Q::Memory; 5] = [hashes, hashes, ciphertexts, ciphertexts, shared_secrets];
+    launches.add(&table::NTRUPRIME_SHARED_SECRET, &memory, batch);
+}
+
+/// Decapsulates with decoded keys.
+pub(super) fn decapsulate<'a, Q: Queue>(
+    launches: &mut Launches<'a, Q>,
+    scratch: &'a Scratch<Q>,
+    batch: Batch,
+    key: &'a Decoded<Q>,
+    Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
+) {
+    let Scratch { short, coins: hashes, encrypted, .. } = scratch;
+    let Decoded { f: secrets, z: rejections, .. } = key;
+    launches.add(&table::NTRUPRIME_DECRYPT, &[ciphertexts, secrets, short], batch);
+    encrypt(launches, scratch, batch, key, encrypted);
+    let memory: [&Q::Memory; 5] = [hashes, rejections, ciphertexts, encrypted, shared_secrets];
+    launches.add(&table::NTRUPRIME_SHARED_SECRET, &memory, batch);
+}
+
+/// Hashes the short polynomials and encrypts them.
+fn encrypt<'a, Q: Queue>(
+    launches: &mut Launches<'a, Q>,
+    scratch: &'a Scratch<Q>,
+    batch: Batch,
+    key: &'a Decoded<Q>,
+    ciphertexts: &'a Q::Memory,
+) {
+    let Scratch { short, coins: hashes, .. } = scratch;
+    let Decoded { h, ids, .. } = key;
+    launches.add(&table::NTRUPRIME_CONFIRM, &[short, ids, hashes], batch);
+    launches.add(&table::NTRUPRIME_ENCRYPT, &[h, short, hashes, ciphertexts], batch);
+}
