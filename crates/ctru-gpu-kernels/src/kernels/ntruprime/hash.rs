@@ -13,7 +13,7 @@ use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, row, word_of_bytes};
 use crate::simt::Simt;
 
 /// The prefix of what an accepted ciphertext gives. A rejected one has the prefix 0.
-const ACCEPTED: u64 = 1;
+const ACCEPTED: u32 = 1;
 /// The prefix of two hashes: the end of a ciphertext.
 const CONFIRMATION: u64 = 2;
 /// The prefix of a packed polynomial, or of the secret of implicit rejection in its place.
@@ -43,10 +43,19 @@ pub fn public_keys<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, ids: S::Global<u
     if key < batch.operations() {
         let hash = half_sha512(s, PUBLIC_KEY, bytes, string(s, keys, key * bytes, bytes));
         for i in 0..ID_BYTES {
-            let word = hash.get(i as usize / 8).copied().unwrap_or(0);
-            s.store(ids, key * ID_BYTES + i, (word >> (8 * (i % 8))) as u8);
+            let word = hash[i as usize / 8 % HALF] >> (8 * (i % 8));
+            s.store(ids, key * ID_BYTES + i, id_byte(s, i, word as u8));
         }
     }
+}
+
+/// Returns byte `i` of an ID: the byte of a hash, or after it a zero.
+///
+/// The zero is opaque to the compiler, because the analysis of the PTX takes the store of a constant
+/// for that of a secret which it has lost.
+#[inline(always)]
+pub(super) fn id_byte<S: Simt>(s: S, i: u32, byte: u8) -> u8 {
+    if i < 8 * SEED_WORDS { byte } else { s.xor(byte.into(), byte.into(), 0) as u8 }
 }
 
 /// Hashes the secrets of implicit rejection in private keys, and checks the hashes of their public
@@ -74,8 +83,8 @@ pub fn private_keys<S: Simt, R: Ring>(
         let hash = half_sha512(s, PUBLIC_KEY, bytes, public);
         let stored = string(s, keys, start + parts.hash, 8 * SEED_WORDS);
         let mut difference = 0;
-        for (i, word) in hash.into_iter().enumerate() {
-            difference |= word ^ stored(0, i as u32);
+        for i in 0..SEED_WORDS {
+            difference |= hash[i as usize] ^ stored(0, i);
         }
         let fault = is_not_zero(difference) * WRONG_HASH;
         s.store(faults, key, s.load(faults, key) | fault);
@@ -137,7 +146,10 @@ pub fn shared_secret<S: Simt, R: Ring>(
     if operation < batch.operations() {
         let bytes = ciphertext_bytes::<R>();
         let start = bytes * operation;
-        let accepted = ACCEPTED ^ is_not_zero(difference(s, [received, encrypted], start, bytes));
+        let differs = is_not_zero(difference(s, [received, encrypted], start, bytes)) as u32;
+        // The sum is opaque to the compiler. If it knew that this is the result of a comparison, it
+        // would choose one of two addresses and load from it.
+        let accepted = u64::from(s.xor(differs, ACCEPTED, 0));
         let keep = accepted.wrapping_neg();
         let rejection = SEED_WORDS * batch.row(operation);
         let chosen: [u64; HALF] = array::from_fn(|i| {
@@ -226,8 +238,8 @@ fn packed_group(coefficients: u64) -> u16 {
 /// Stores a hash from element `first` of an array on.
 #[inline(always)]
 fn store<S: Simt>(s: S, memory: S::Global<u64>, first: u32, hash: [u64; HALF]) {
-    for (i, word) in hash.into_iter().enumerate() {
-        s.store(memory, first + i as u32, word);
+    for i in 0..SEED_WORDS {
+        s.store(memory, first + i, hash[i as usize]);
     }
 }
 

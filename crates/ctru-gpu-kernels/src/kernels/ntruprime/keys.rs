@@ -5,6 +5,7 @@ use core::cell::Cell;
 
 use ctru_math::{NtruPrimeRing, Ring};
 
+use super::hash::id_byte;
 use super::{parts, private_key_bytes, public_key_bytes};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::keys::mixed_radix::MixedRadix;
@@ -97,7 +98,7 @@ pub fn unpack<S: Simt, R: Ring>(
     let _ = decode_public::<S, R, Shifted>(s, (keys, start + parts.public), h, key, |_, _| ());
     warp::for_each(s, ID_BYTES, |i| {
         let byte: u8 = s.load(keys, start + parts.hash + i.min(8 * SEED_WORDS - 1));
-        s.store(ids, ID_BYTES * key + i, if i < 8 * SEED_WORDS { byte } else { 0 });
+        s.store(ids, ID_BYTES * key + i, id_byte(s, i, byte));
     });
     let fault = warp::reduce(s, f_fault | g_fault, |a, b| a | b);
     let weight = warp::reduce(s, weight, |a, b| a + b);

@@ -2,6 +2,8 @@
 //!
 //! Source: FIPS 180-4, sections 4.1.3, 4.2.3, 5.3.5 and 6.4.
 
+use core::array;
+
 use crate::kernels::{rolled, unrolled};
 use crate::simt::Simt;
 
@@ -56,8 +58,8 @@ fn compressed<S: Simt>(s: S, state: [u64; 8], mut schedule: [u64; 18]) -> [u64; 
             let constant = s.constant(&CONSTANTS, BLOCK * group + t);
             let sum = xor([e.rotate_right(14), e.rotate_right(18), e.rotate_right(41)]);
             let choice = g ^ (e & (f ^ g));
-            let first =
-                [sum, choice, constant, word(0)].into_iter().fold(h, |sum, x| sum.wrapping_add(x));
+            let first = h.wrapping_add(sum).wrapping_add(choice);
+            let first = first.wrapping_add(constant).wrapping_add(word(0));
             let sum = xor([a.rotate_right(28), a.rotate_right(34), a.rotate_right(39)]);
             let majority = a & b ^ c & (a ^ b);
             // The word 16 places later. The last group computes words that nothing uses.
@@ -69,11 +71,8 @@ fn compressed<S: Simt>(s: S, state: [u64; 8], mut schedule: [u64; 18]) -> [u64; 
             (d, c, b, a) = (c, b, a, first.wrapping_add(sum).wrapping_add(majority));
         });
     }
-    let mut sums = [a, b, c, d, e, f, g, h];
-    for (sum, word) in sums.iter_mut().zip(state) {
-        *sum = sum.wrapping_add(word);
-    }
-    sums
+    let sums = [a, b, c, d, e, f, g, h];
+    array::from_fn(|i| sums[i].wrapping_add(state[i]))
 }
 
 #[inline(always)]

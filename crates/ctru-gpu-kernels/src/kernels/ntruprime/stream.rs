@@ -37,52 +37,58 @@ pub fn encapsulation<S: Simt, R: Ring>(
     let operation = own_operation(s);
     if operation < batch.operations() {
         let seed = words_of_row(s, (seeds, SEED_WORDS), operation);
-        let state: PerThread<S> = begin::<R, _>(s, b" encapsulation", seed);
+        let state: PerThread<S> = begin(s, const { Before::of::<R>(b" encapsulation") }, seed);
         let row = words::<R>(1);
         squeeze(s, true, state, row, |i, word| s.store(stream, row * operation + i, word));
     }
 }
 
-/// The most bytes before the seed.
-const MOST_BEFORE: usize = 24;
+/// The bytes before the seed: the name of the set and the use.
+#[derive(Copy, Clone)]
+pub(crate) struct Before {
+    words: [u64; 3],
+    length: u32,
+}
+
+impl Before {
+    /// Returns the bytes for the set of a ring and a use, such as ` encapsulation`.
+    ///
+    /// # Panics
+    /// If there are more than 24 bytes.
+    pub(crate) const fn of<R: NtruPrimeRing>(usage: &[u8]) -> Self {
+        let mut words = [0; 3];
+        let name = b"sntrup";
+        let digits = R::N.ilog10() as usize + 1;
+        let length = name.len() + digits + usage.len();
+        let mut i = 0;
+        while i < length {
+            let byte = if i < name.len() {
+                name[i]
+            } else if i < name.len() + digits {
+                let above = 10_usize.pow((name.len() + digits - 1 - i) as u32);
+                b'0' + (R::N / above % 10) as u8
+            } else {
+                usage[i - name.len() - digits]
+            };
+            words[i / 8] |= (byte as u64) << (8 * (i % 8));
+            i += 1;
+        }
+        Self { words, length: length as u32 }
+    }
+}
 
 /// Returns the state that has absorbed the input, before the first permutation. `seed` returns the
 /// words of the seed, and 0 for every other index. Negative indices occur as numbers modulo `2^32`.
 #[inline(always)]
-pub(crate) fn begin<R: NtruPrimeRing, T: State>(
+pub(crate) fn begin<T: State>(
     s: T::Machine,
-    usage: &'static [u8],
+    Before { words, length }: Before,
     seed: impl Fn(u32) -> u64,
 ) -> T {
-    let (before, length) = before::<R>(usage);
     let (whole, shift) = (length / 8, 8 * (length % 8));
     SHAKE256.absorb_block(s, length + 8 * SEED_WORDS, |i| {
-        let first = before.get(i as usize).copied().unwrap_or(0);
+        let before = words.get(i as usize).copied().unwrap_or(0);
         let [low, high] = [i.wrapping_sub(whole + 1), i.wrapping_sub(whole)].map(&seed);
-        first | if shift == 0 { high } else { high << shift | low >> (64 - shift) }
+        before | if shift == 0 { high } else { high << shift | low >> (64 - shift) }
     })
-}
-
-/// Returns the bytes before the seed in words, and their number: the name of the set and the use.
-#[inline(always)]
-const fn before<R: NtruPrimeRing>(usage: &[u8]) -> ([u64; MOST_BEFORE / 8], u32) {
-    let mut words = [0; MOST_BEFORE / 8];
-    let name = b"sntrup";
-    let digits = R::N.ilog10() as usize + 1;
-    let length = name.len() + digits + usage.len();
-    assert!(length <= MOST_BEFORE);
-    let mut i = 0;
-    while i < length {
-        let byte = if i < name.len() {
-            name[i]
-        } else if i < name.len() + digits {
-            let above = 10_usize.pow((name.len() + digits - 1 - i) as u32);
-            b'0' + (R::N / above % 10) as u8
-        } else {
-            usage[i - name.len() - digits]
-        };
-        words[i / 8] |= (byte as u64) << (8 * (i % 8));
-        i += 1;
-    }
-    (words, length as u32)
 }
