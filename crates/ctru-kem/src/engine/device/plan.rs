@@ -42,8 +42,8 @@ pub enum Operation {
 /// ```
 ///
 /// # Errors
-/// [`EngineError::NoKernels`] if there are no kernels for the parameters. [`EngineError::NoSlots`]
-/// or [`EngineError::Options`] if an engine would refuse the options.
+/// [`EngineError::NoKernels`] if there are no kernels for the operation with these parameters.
+/// [`EngineError::NoSlots`] or [`EngineError::Options`] if an engine would refuse the options.
 pub fn of_batch(
     parameters: Parameters,
     options: &DeviceOptions,
