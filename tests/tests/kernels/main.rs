@@ -33,6 +33,7 @@ on_gpu! {
     fused "../../../crates/ctru-gpu-kernels/tests/kernels/fused.rs";
     hash "../../../crates/ctru-gpu-kernels/tests/kernels/hash.rs";
     invert "../../../crates/ctru-gpu-kernels/tests/kernels/invert.rs";
+    ntruprime "../../../crates/ctru-gpu-kernels/tests/kernels/ntruprime.rs";
     product "../../../crates/ctru-gpu-kernels/tests/kernels/product.rs";
     traces "../../../crates/ctru-gpu-kernels/tests/kernels/traces.rs";
     validate "../../../crates/ctru-gpu-kernels/tests/kernels/validate.rs";

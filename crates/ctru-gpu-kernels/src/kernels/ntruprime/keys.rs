@@ -1,5 +1,4 @@
-//! Converts encoded keys to arrays, one warp per key. The other conversions of public keys are
-//! those of the [`Encoding`] [`Shifted`].
+//! Converts encoded keys to arrays, one warp per key.
 
 use core::cell::Cell;
 
