@@ -3,10 +3,13 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use ctru_gpu_kernels::ptx::MODULE as PTX;
+use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
+use ctru_gpu_runtime::{Device, Queue};
+use ctru_kem::engine::device::ResidentSeeds;
 use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     RuntimeError, Seeds,
@@ -25,60 +28,125 @@ const SEEDS: Expand<'_> = Expand {
     first: 5,
 };
 
-/// Keys, ciphertexts, shared secrets, and what decapsulation makes of the ciphertexts after the
-/// last one was changed.
-type Results = [Vec<u8>; 5];
+/// Ciphertexts, shared secrets, and what decapsulation makes of the ciphertexts after the last one
+/// was changed.
+type Sent = [Vec<u8>; 3];
+
+/// Returns the results of encapsulations and decapsulations with these keys.
+fn sent<P: CtruPrimeSet>(
+    engine: &dyn BatchEngine,
+    count: usize,
+    [public, private]: [KeyRows<'_>; 2],
+) -> Result<Sent, EngineError> {
+    let parameters = P::PARAMETERS;
+    let mut ciphertexts = vec![0; count * parameters.sizes().ciphertext];
+    let (mut secrets, mut decapsulated) = (vec![0; count * 32], vec![0; count * 32]);
+    let seeds = Seeds::Expand(SEEDS);
+    engine.encapsulate_rows(parameters, public, seeds, &mut ciphertexts, &mut secrets)?;
+    *ciphertexts.last_mut().unwrap() ^= 0x80;
+    engine.decapsulate_rows(parameters, private, &ciphertexts, &mut decapsulated)?;
+    Ok([ciphertexts, secrets, decapsulated])
+}
+
+/// Public and private keys, and what is sent with unchecked ones.
+type Results = ([Vec<u8>; 2], Sent);
 
 /// Returns the results of this many operations of each kind.
 fn results<P: CtruPrimeSet>(
     engine: &dyn BatchEngine,
     count: usize,
 ) -> Result<Results, EngineError> {
-    let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
+    let sizes = P::PARAMETERS.sizes();
     let mut public = vec![0; count * sizes.encapsulation_key];
     let mut private = vec![0; count * sizes.decapsulation_key];
-    engine.generate_rows(parameters, Seeds::Expand(SEEDS), Some(&mut public), &mut private)?;
-    let mut ciphertexts = vec![0; count * sizes.ciphertext];
-    let (mut secrets, mut decapsulated) = (vec![0; count * 32], vec![0; count * 32]);
-    let keys = KeyRows::Unchecked(&public);
-    let seeds = Seeds::Expand(SEEDS);
-    engine.encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets)?;
-    *ciphertexts.last_mut().unwrap() ^= 0x80;
-    let keys = KeyRows::Unchecked(&private);
-    engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated)?;
-    Ok([public, private, ciphertexts, secrets, decapsulated])
+    engine.generate_rows(P::PARAMETERS, Seeds::Expand(SEEDS), Some(&mut public), &mut private)?;
+    let keys = [KeyRows::Unchecked(&public), KeyRows::Unchecked(&private)];
+    let sent = sent::<P>(engine, count, keys)?;
+    Ok(([public, private], sent))
 }
 
-/// Returns the engine on this PTX, for batches of `chunk` operations, with the kernels for small
-/// batches or for large ones.
-fn engine(
-    text: &'static str,
-    chunk: usize,
-    as_large: bool,
-) -> Result<DeviceEngine<EmulatedDevice>, EngineError> {
-    let device = EmulatedDevice::of_ptx(Box::leak(Box::new(Module::new(text))))?;
+/// Returns the engine for batches of `chunk` operations, with the kernels for small batches or for
+/// large ones. The latter inverts by division steps.
+fn engine(device: &EmulatedDevice, chunk: usize, as_large: bool) -> DeviceEngine<EmulatedDevice> {
+    let itoh_tsujii_max_chunk = as_large.then_some(0);
     let options = DeviceOptions { chunk, slots: 1, as_large, ..DeviceOptions::default() };
-    DeviceEngine::new(device, options)
+    let options = DeviceOptions { itoh_tsujii_max_chunk, ..options };
+    DeviceEngine::new(device.clone(), options).unwrap()
 }
 
-/// Compares batches whose seeds the device derives, in two pieces.
-fn equals_the_cpu<P: CtruPrimeSet>() {
-    let expected = results::<P>(&CpuEngine::with_threads(1).unwrap(), 3).unwrap();
-    for as_large in [false, true] {
-        let engine = engine(PTX.text(), 2, as_large).unwrap();
-        assert!(results::<P>(&engine, 3).unwrap() == expected);
+/// Compares batches whose seeds the device derives, by the kernels of small and of large batches,
+/// with every kind of keys. Returns the kernels that ran.
+fn compare_with_the_cpu<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
+    let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
+    let cpu = CpuEngine::with_threads(1).unwrap();
+    let mut launched = BTreeSet::new();
+    for (as_large, chunk, count) in [(false, 2, 3), (true, 2, 2)] {
+        let device = EmulatedDevice::of_ptx(&PTX).unwrap();
+        let engine = engine(&device, chunk, as_large);
+        let (keys, expected) = results::<P>(&cpu, count).unwrap();
+        let mut made = keys.each_ref().map(|rows| vec![0; rows.len()]);
+        let [public, private] = &mut made;
+        if as_large {
+            let queue = device.queue().unwrap();
+            let memory =
+                [&*public, &*private].map(|rows| queue.allocate::<u8>(rows.len()).unwrap());
+            let resident = engine.resident(parameters, &queue).unwrap();
+            let seeds = ResidentSeeds::Expand(SEEDS);
+            resident.generate(seeds, Some(&memory[0]), &memory[1]).unwrap();
+            queue
+                .scope(|scope| {
+                    queue.download_to(scope, &memory[0], public)?;
+                    queue.download_to(scope, &memory[1], private)
+                })
+                .unwrap();
+        } else {
+            let seeds = Seeds::Expand(SEEDS);
+            engine.generate_rows(parameters, seeds, Some(public), private).unwrap();
+        }
+        assert!(made == keys);
+        let [public, private] = &keys;
+        for keys in [
+            [KeyRows::Unchecked(public), KeyRows::Unchecked(private)],
+            [KeyRows::Trusted(public), KeyRows::Trusted(private)],
+        ] {
+            assert!(sent::<P>(&engine, count, keys).unwrap() == expected);
+        }
+        let (public, _) = public.split_at(sizes.encapsulation_key);
+        let (private, _) = private.split_at(sizes.decapsulation_key);
+        let one = [KeyRows::Trusted(public), KeyRows::Trusted(private)];
+        let expected = sent::<P>(&cpu, count, one).unwrap();
+        let public = engine.load_encapsulation_rows(parameters, public).unwrap();
+        let private = engine.load_decapsulation_rows(parameters, private).unwrap();
+        for keys in [one, [KeyRows::Loaded(&public), KeyRows::Loaded(&private)]] {
+            assert!(sent::<P>(&engine, count, keys).unwrap() == expected);
+        }
+        // Seeds that are given have kernels of their own, and so have few decapsulations.
+        let mut outputs = [vec![0; sizes.ciphertext], vec![0; 32]];
+        let [ciphertext, secret] = &mut outputs;
+        let seeds = Seeds::Each(&[[7; 32]]);
+        engine.encapsulate_rows(parameters, one[0], seeds, ciphertext, secret).unwrap();
+        let [ciphertext, secret] = &outputs;
+        for engine in [&cpu as &dyn BatchEngine, &engine] {
+            let mut received = vec![0; 32];
+            engine.decapsulate_rows(parameters, one[1], ciphertext, &mut received).unwrap();
+            assert!(received == *secret);
+        }
+        launched.extend(device.launched());
     }
+    launched
 }
 
-/// Checks vectors, half of them with the kernels for large batches.
-fn equals_the_vectors<P: CtruPrimeSet>() {
+/// Checks vectors, half of them with the kernels for large batches. Returns the kernels that ran.
+fn compare_with_vectors<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
+    let mut launched = BTreeSet::new();
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
     let records = &Operations::load(P::Ring::N, P::Encoding::NAME)[..10];
     for (as_large, records) in [false, true].into_iter().zip(records.chunks(5)) {
         let all = |field: fn(&Operations) -> &[u8]| -> Vec<u8> {
             records.iter().flat_map(field).copied().collect()
         };
-        let engine = engine(PTX.text(), 5, as_large).unwrap();
+        let device = EmulatedDevice::of_ptx(&PTX).unwrap();
+        let engine = engine(&device, 5, as_large);
         let seeds: Vec<[u8; 64]> = records.iter().map(Operations::seed).collect();
         let mut public = vec![0; 5 * sizes.encapsulation_key];
         let mut private = vec![0; 5 * sizes.decapsulation_key];
@@ -100,14 +168,31 @@ fn equals_the_vectors<P: CtruPrimeSet>() {
             engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated).unwrap();
             assert!(decapsulated == expected);
         }
+        launched.extend(device.launched());
     }
+    launched
 }
 
-every_ctru_prime_set!(equals_the_cpu, equals_the_vectors);
+/// Compares results with the CPU and with vectors, and makes sure that every kernel of the set ran.
+fn every_kernel_is_right<P: CtruPrimeSet>() {
+    let mut launched = compare_with_the_cpu::<P>();
+    launched.extend(compare_with_vectors::<P>());
+    let other = match P::Encoding::NAME {
+        "packed13" => "mixed_radix",
+        _ => "packed13",
+    };
+    let kernels = table::ALL.iter().map(|kernels| kernels.of::<P::Ring>().name());
+    let missing: Vec<_> =
+        kernels.filter(|name| !name.contains(other) && !launched.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+every_ctru_prime_set!(every_kernel_is_right);
 
 /// Runs four operations of each kind of the smallest set on this PTX.
 fn smallest(text: String) -> Result<Results, EngineError> {
-    results::<CtruPrime653>(&engine(text.leak(), 4, false)?, 4)
+    let device = EmulatedDevice::of_ptx(Box::leak(Box::new(Module::new(text.leak()))))?;
+    results::<CtruPrime653>(&engine(&device, 4, false), 4)
 }
 
 /// Returns why the interpreter stopped.

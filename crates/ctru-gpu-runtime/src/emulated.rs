@@ -8,6 +8,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::time::Duration;
+#[cfg(feature = "interpreter")]
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -117,6 +119,13 @@ impl EmulatedDevice {
         let interpreter = Some(Interpreter::new(module)?);
         let state = Self::state(isize::MAX as usize, None, usize::MAX, Emulator::new());
         Ok(Self(Arc::new(State { interpreter, ..state })))
+    }
+
+    /// Returns the names of the kernels that a device [`of_ptx`](Self::of_ptx) has launched.
+    #[cfg(feature = "interpreter")]
+    #[must_use]
+    pub fn launched(&self) -> BTreeSet<&'static str> {
+        self.0.interpreter.as_ref().map(Interpreter::launched).unwrap_or_default()
     }
 
     fn from_parts(

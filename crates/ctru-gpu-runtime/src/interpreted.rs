@@ -1,18 +1,28 @@
 //! Runs kernels from the text of their PTX.
 
 use core::fmt;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::ptx::Module;
 use ptx_check::run::{Argument, Array, Error, Launch};
 use ptx_check::syntax;
 
-/// A module that was read.
-pub(crate) struct Interpreter(syntax::Module<'static>);
+/// A module that was read, and the names of its kernels that were launched.
+pub(crate) struct Interpreter {
+    module: syntax::Module<'static>,
+    launched: Mutex<BTreeSet<&'static str>>,
+}
 
 impl Interpreter {
     pub(crate) fn new(module: &'static Module) -> Result<Self, Error> {
-        Ok(Self(syntax::parse(module.text())?))
+        Ok(Self { module: syntax::parse(module.text())?, launched: Mutex::default() })
+    }
+
+    /// Returns the names of the kernels that were launched so far.
+    pub(crate) fn launched(&self) -> BTreeSet<&'static str> {
+        self.launched.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Runs a kernel. `which` has, for each of its arrays, an index into `contents`, which the
@@ -25,6 +35,7 @@ impl Interpreter {
         batch: Batch,
     ) -> Result<(), Error> {
         let scalars = kernel.values().iter().map(|value| value.bits());
+        self.launched.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.name());
         let numbers = batch.arguments().map(u64::from).into_iter().chain(scalars);
         let arguments: Vec<Argument> = which
             .iter()
@@ -37,7 +48,7 @@ impl Interpreter {
             shared_bytes: kernel.shape().shared_bytes(),
             // Far above what kernels need: one that never ends fails.
             most_instructions: 1 << 31,
-            ..Launch::new(&self.0, kernel.name())
+            ..Launch::new(&self.module, kernel.name())
         };
         let mut arrays: Vec<Array> =
             contents.iter_mut().map(|content| Array::new(core::mem::take(content))).collect();

@@ -229,8 +229,8 @@ const HOPPER: Tuning = {
 /// All tables. The first one serves GPUs that nobody has measured.
 static ALL: [Tuning; 1] = [HOPPER];
 
-/// As the first table, but every batch takes the kernels of large ones. For tests, because large
-/// batches take minutes on the emulator.
+/// As the first table, but every batch takes the kernels of large ones, and five key pairs have a
+/// product tree of two levels. For tests, because large batches take minutes on the emulator.
 pub static AS_LARGE: Tuning = Tuning {
     fused_batch: 0,
     fused_batch_receiving_with_one_key: 0,
@@ -238,6 +238,8 @@ pub static AS_LARGE: Tuning = Tuning {
     matrix_sending: 1,
     matrix_receiving: 1,
     matrix_degree: usize::MAX,
+    paired_batch: 0,
+    roots: [(usize::MAX, 1); 3],
     ..HOPPER
 };
 
