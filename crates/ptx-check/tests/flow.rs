@@ -256,6 +256,23 @@ fn public_arrays() {
 }
 
 #[test]
+fn what_a_kernel_stores_to_public_arrays_is_public() {
+    let text = kernel(
+        "st.global.b32 [%rd2], %r90;\nld.global.b32 %r3, [%rd2];\nmul.wide.u32 %rd3, %r3, 4;\n\
+            add.s64 %rd4, %rd2, %rd3;\nld.global.b32 %r4, [%rd4];\nst.global.b32 [%rd2], %r90;",
+    );
+    let program = &decode(&text).unwrap()[0];
+    let leaks = |public| {
+        let report = analyse(program, Secrets::AllBut(public));
+        report.findings.iter().any(|finding| finding.class == Class::LoadAddress)
+    };
+    assert_eq!(
+        [Objects::NONE, Objects::array(0), Objects::array(1)].map(leaks),
+        [true, true, false]
+    );
+}
+
+#[test]
 fn what_is_not_understood_is_refused() {
     for statement in [
         "trap;",

@@ -34,6 +34,7 @@ on_gpu! {
     hash "../../../crates/ctru-gpu-kernels/tests/kernels/hash.rs";
     invert "../../../crates/ctru-gpu-kernels/tests/kernels/invert.rs";
     ntruprime "../../../crates/ctru-gpu-kernels/tests/kernels/ntruprime.rs";
+    ntruprime_generate "../../../crates/ctru-gpu-kernels/tests/kernels/ntruprime_generate.rs";
     product "../../../crates/ctru-gpu-kernels/tests/kernels/product.rs";
     traces "../../../crates/ctru-gpu-kernels/tests/kernels/traces.rs";
     validate "../../../crates/ctru-gpu-kernels/tests/kernels/validate.rs";

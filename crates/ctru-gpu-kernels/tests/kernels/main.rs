@@ -10,6 +10,7 @@ mod hash;
 mod invert;
 mod lengths;
 mod ntruprime;
+mod ntruprime_generate;
 mod operations;
 mod powers;
 mod product;

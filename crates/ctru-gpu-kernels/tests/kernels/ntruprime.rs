@@ -1,13 +1,12 @@
 //! Compares the kernels of Streamlined NTRU Prime on the emulator with the CPU.
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel, Parameter, Rows};
-use ctru_gpu_kernels::emulator::{Buffer, Emulate};
+use ctru_gpu_kernels::descriptor::Batch;
+use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::ntruprime::hash::{TWO_HASHES, WRONG_HASH};
 use ctru_gpu_kernels::kernels::ntruprime::{
-    ciphertext_bytes, private_key_bytes, public_key_bytes, sample, stream,
+    ciphertext_bytes, private_key_bytes, public_key_bytes, stream,
 };
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS, row};
-use ctru_gpu_kernels::simt::Simt;
 use ctru_gpu_kernels::table::*;
 use ctru_math::array::Array;
 use ctru_math::codec::{mixed_radix, ternary};
@@ -19,7 +18,6 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::{Digest, Sha512};
 
-use crate::device;
 use crate::operations::{launch, rows, shake256, strings, unfilled, words};
 use crate::strategies::bytes;
 use crate::traces::assert_same_trace;
@@ -64,27 +62,12 @@ fn coefficients<R: Arithmetic>(
 }
 
 fn check_sampling<R: Arithmetic + NtruPrimeArithmetic>(draws: &[Vec<u32>]) {
-    let emulate: Emulate = |s, arrays, _| {
-        let first = 2 * stream::words::<R>(1) * s.block();
-        let (stream, to) = (arrays[0].view(), (arrays[1].view(), row::<R>() * s.block()));
-        sample::store_small::<_, R>(s, |i| s.load::<u32>(stream, first + i), to);
-    };
-    let emulate: &'static Emulate = Box::leak(Box::new(emulate));
-    let short = NTRUPRIME_SHORT.of::<R>();
-    let arrays = Box::leak(Box::new([
-        Parameter::new("stream", 8, Rows::EachOperation, stream::words::<R>(1)),
-        Parameter::new("small", 1, Rows::EachOperation, row::<R>()),
-    ]));
-    let small = Kernel::emulated("small", sample::shape::<R>(), arrays, emulate);
-    let kernels: [(_, fn(&_) -> _); 2] = [(short, short::short::<R>), (&small, short::small::<R>)];
-    // The other kernel is one of this test only.
-    for (kernel, expected) in kernels.into_iter().take(1 + usize::from(device::IS_EMULATED)) {
-        let width = row::<R>() as usize;
-        let result = Buffer::new(&vec![0xa7u8; draws.len() * width]);
-        launch(kernel, &[&buffer(draws), &result], Batch::each(draws.len() as u32));
-        for (words, result) in draws.iter().zip(result.content::<u8>().chunks(width)) {
-            assert_eq!(result[..R::N], coefficients::<R>(words, expected));
-        }
+    let width = row::<R>() as usize;
+    let result = Buffer::new(&vec![0xa7u8; draws.len() * width]);
+    let batch = Batch::each(draws.len() as u32);
+    launch(NTRUPRIME_SHORT.of::<R>(), &[&buffer(draws), &result], batch);
+    for (words, result) in draws.iter().zip(result.content::<u8>().chunks(width)) {
+        assert_eq!(result[..R::N], coefficients::<R>(words, short::short::<R>));
     }
 }
 
@@ -138,7 +121,7 @@ fn check_traces<R: Arithmetic>() {
     assert_same_trace(NTRUPRIME_DECRYPT.of::<R>(), secrets, Batch::each(1));
 }
 
-fn half_sha512(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn half_sha512(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
     Sha512::digest([&[prefix], &parts.concat()[..]].concat())[..32].to_vec()
 }
 
@@ -240,7 +223,7 @@ fn check_hashes<R: Arithmetic + NtruPrimeArithmetic>(hashed: &[Hashed], one_key:
 }
 
 /// Returns rows of a polynomial's width, filled up with nonsense.
-fn padded<T: Copy>(rows: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
+pub(crate) fn padded<T: Copy>(rows: &[Vec<T>], width: u32, nonsense: T) -> Vec<T> {
     let padded = |row: &Vec<T>| [&row[..], &vec![nonsense; width as usize - row.len()]].concat();
     rows.iter().flat_map(padded).collect()
 }
@@ -250,7 +233,7 @@ fn small<R: Arithmetic>(row: &[u8]) -> SmallPoly<R> {
     SmallPoly::from_coefficients(&coefficients).unwrap()
 }
 
-fn packed<R: Arithmetic + NtruPrimeArithmetic>(row: &[u8]) -> Vec<u8> {
+pub(crate) fn packed<R: Arithmetic + NtruPrimeArithmetic>(row: &[u8]) -> Vec<u8> {
     let mut packed = R::TernaryBytes::zeroed();
     ternary::pack(&small::<R>(row), &mut packed);
     packed.as_ref().to_vec()

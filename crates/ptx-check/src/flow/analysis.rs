@@ -79,6 +79,7 @@ struct Outcome {
 pub enum Secrets {
     /// The content of every array but these, and what earlier kernels left in shared memory and in
     /// registers. Then every store to an array must store a secret, or the analysis has lost one.
+    /// What a kernel stores to these arrays is public from then on.
     AllBut(Objects),
     /// The content of these arrays and the values of these other parameters, and nothing else.
     Only(Objects),
@@ -102,6 +103,8 @@ struct Analysis<'a> {
     is_strict: bool,
     /// The arrays whose content is secret at the start.
     sources: Objects,
+    /// The arrays whose content is public, whatever is stored to them.
+    published: Objects,
     /// The parameters whose values are secret.
     values: Objects,
     /// The secret bits of each object, by the number of the object.
@@ -114,10 +117,13 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(program: &'a Program, secrets: Secrets) -> Self {
-        let (is_strict, sources, values) = match secrets {
-            Secrets::AllBut(public) => (true, program.arrays.without(public), Objects::NONE),
+        let (is_strict, sources, published, values) = match secrets {
+            Secrets::AllBut(public) => {
+                (true, program.arrays.without(public), public, Objects::NONE)
+            }
             Secrets::Only(secret) => {
-                (false, program.arrays.and(secret), secret.without(program.arrays))
+                let values = secret.without(program.arrays);
+                (false, program.arrays.and(secret), Objects::NONE, values)
             }
         };
         let mut memory = [0; 64];
@@ -135,6 +141,7 @@ impl<'a> Analysis<'a> {
             guards: guards(&program.code),
             is_strict,
             sources,
+            published,
             values,
             memory,
             causes: BTreeMap::new(),
@@ -291,7 +298,7 @@ impl<'a> Analysis<'a> {
             self.causes.entry(index).or_insert(cause);
         }
         if let Effect::Store(_) = self.program.code[index].effect {
-            for object in outcome.objects.each() {
+            for object in outcome.objects.without(self.published).each() {
                 self.memory[object.bit()] |= outcome.value.secret;
                 self.stores.entry(object).or_insert(index);
             }

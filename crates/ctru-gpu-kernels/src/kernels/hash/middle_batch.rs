@@ -20,7 +20,7 @@ pub const fn shape<R: Ring>() -> Shape {
 /// pair without an operation computes the last one again and writes nothing, because all threads of
 /// a warp must shuffle.
 #[inline(always)]
-fn own_operation<S: Simt>(s: S, batch: Batch) -> Own {
+pub(crate) fn own_operation<S: Simt>(s: S, batch: Batch) -> Own {
     let thread = s.block() * s.threads() + s.thread();
     let (operation, operations) = (thread / 2, batch.operations());
     Own {

@@ -227,7 +227,7 @@ fn packed<S: Simt, R: NtruPrimeRing>(
 
 /// Packs eight signed bytes in `-1..=1` to two bits each, which are the number plus 1.
 #[inline(always)]
-fn packed_group(coefficients: u64) -> u16 {
+pub(super) fn packed_group(coefficients: u64) -> u16 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let bits = ((coefficients & (3 * ONES)) + ONES) & (3 * ONES);
     // The product has the four pairs of bits of a half in its highest byte, the first one lowest.

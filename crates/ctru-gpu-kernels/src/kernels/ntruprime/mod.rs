@@ -5,14 +5,23 @@
 //! ciphertexts, [`keys`] the conversion of keys to arrays, and [`encrypt`] and [`decrypt`] compute
 //! with polynomials.
 //!
+//! Key generation draws `g`, `f` and `rho` ([`draw`](mod@draw)), inverts `g` modulo 3
+//! ([`invert`](mod@invert)), draws [`again`] where there is no inverse, divides `g` by `3 f`
+//! ([`divide`](mod@divide)), and encodes the keys ([`pack`]).
+//!
 //! A row of a private key is the packed `f`, the packed `1/g`, the public key, the secret `rho` of
 //! implicit rejection, and the hash of the public key. A row of a ciphertext is the rounded
 //! polynomial and its confirmation.
 
+pub mod again;
 pub mod decrypt;
+pub mod divide;
+pub mod draw;
 pub mod encrypt;
 pub mod hash;
+pub mod invert;
 pub mod keys;
+pub mod pack;
 pub mod sample;
 mod sha512;
 pub mod stream;

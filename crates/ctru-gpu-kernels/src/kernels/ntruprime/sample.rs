@@ -60,19 +60,11 @@ pub fn store_short<S: Simt, R: NtruPrimeRing>(
     });
 }
 
-/// Writes the small polynomial of `n` words as signed bytes, from byte `start` of an array on.
+/// Returns the coefficient of a small polynomial, as a signed byte, that follows from a random
+/// word.
 #[inline(always)]
-pub fn store_small<S: Simt, R: NtruPrimeRing>(
-    s: S,
-    word: impl Fn(u32) -> u32,
-    (memory, start): (S::Global<u8>, u32),
-) {
-    warp::transfer(
-        s,
-        R::N as u32,
-        |i| (((3 * (word(i) & 0x3fff_ffff)) >> 30) as u8).wrapping_sub(1),
-        |i, coefficient| s.store(memory, start + i, coefficient),
-    );
+pub(super) fn small(word: u32) -> u8 {
+    (((3 * (word & 0x3fff_ffff)) >> 30) as u8).wrapping_sub(1)
 }
 
 /// Rows whose words are compared with one another without a jump.

@@ -87,7 +87,8 @@ pub(crate) fn begin<T: State>(
 ) -> T {
     let (whole, shift) = (length / 8, 8 * (length % 8));
     SHAKE256.absorb_block(s, length + 8 * SEED_WORDS, |i| {
-        let before = words.get(i as usize).copied().unwrap_or(0);
+        let part = |(k, word): (usize, u64)| if i == k as u32 { word } else { 0 };
+        let before = words.into_iter().enumerate().map(part).fold(0, |word, part| word | part);
         let [low, high] = [i.wrapping_sub(whole + 1), i.wrapping_sub(whole)].map(&seed);
         before | if shift == 0 { high } else { high << shift | low >> (64 - shift) }
     })

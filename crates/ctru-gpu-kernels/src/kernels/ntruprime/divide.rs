@@ -1,0 +1,48 @@
+//! The polynomials of public keys: `h = g / (3 f)`.
+
+use ctru_math::Ring;
+
+use crate::descriptor::{Batch, Shape};
+use crate::kernels::product::operand::{large_block, small_block};
+use crate::kernels::product::polyphase::{self, Polyphase};
+use crate::kernels::product::{product_modulo_q, store_row, times_modulo_q};
+use crate::kernels::warp;
+use crate::simt::Simt;
+
+/// Returns the block shape: one warp and one product per block.
+#[must_use]
+pub const fn shape<R: Ring>() -> Shape {
+    polyphase::shape::<R>()
+}
+
+/// Multiplies small polynomials by inverses, and divides the products by 3.
+///
+/// Threads: one warp per product.
+/// Shared memory: first the operands, later the unreduced product in their place.
+/// Arrays: `inverses`, in `0..q`; `small`, signed bytes; `quotients`, in `0..q`.
+#[inline(always)]
+pub fn divide<S: Simt, R: Ring>(
+    s: S,
+    inverses: S::Global<u16>,
+    small: S::Global<u8>,
+    quotients: S::Global<u16>,
+    _: Batch,
+) {
+    let operation = s.block();
+    let polyphase = Polyphase::<S, R>::new(s);
+    polyphase.stage_large(|block| large_block::<S, R>(s, inverses, operation, block));
+    polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
+    polyphase.multiply();
+    polyphase.for_each_row(|group, folded| {
+        let pairs = warp::pairs(folded.map(third::<R>));
+        store_row::<S, R>(s, quotients, operation, group, pairs);
+    });
+}
+
+/// Returns a third of a coefficient of a product modulo `q`, in `0..q`.
+#[inline(always)]
+fn third<R: Ring>(sum: i32) -> u16 {
+    const { assert!(R::Q % 3 == 1) };
+    let third = times_modulo_q::<R>(product_modulo_q::<R>(sum).into(), (2 * R::Q + 1) / 3);
+    third.min(third.wrapping_sub(R::Q)) as u16
+}
