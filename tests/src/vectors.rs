@@ -247,6 +247,8 @@ impl NtruPrimeOfficial {
 #[allow(missing_docs)]
 pub struct NtruPrimeOperations {
     #[serde(with = "const_hex")]
+    pub keygen_seed: [u8; 32],
+    #[serde(with = "const_hex")]
     pub pk: Vec<u8>,
     #[serde(with = "const_hex")]
     pub sk: Vec<u8>,

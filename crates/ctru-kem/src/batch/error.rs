@@ -68,8 +68,7 @@ pub enum EngineError {
     /// kind.
     #[error("the loaded keys are not keys of this engine and this operation")]
     ForeignKeys,
-    /// There are no kernels for the operation with these parameters. The engine on the CPU needs
-    /// none.
+    /// There are no kernels for the parameters. The engine on the CPU has all of them.
     #[cfg(feature = "gpu")]
     #[error("the GPU has no kernels for {parameters}")]
     NoKernels {

@@ -61,24 +61,12 @@ fn transcript<P: ParameterSet, E: Engine<P>>(engine: &E, seeds_each: bool) -> Ve
         (0..count).map(|i| core::array::from_fn(|j| (200 - i * 32 - j) as u8)).collect();
     let pair_seeds = if seeds_each { Seeds::Each(&pair_seeds) } else { Seeds::Expand(SEEDS) };
     let seeds = if seeds_each { Seeds::Each(&seeds) } else { Seeds::Expand(SEEDS) };
-    let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
-    match engine.generate(pair_seeds, &mut encapsulation_keys, &mut decapsulation_keys) {
-        // There are kernels for the other operations of NTRU Prime only.
-        Err(EngineError::NoKernels { parameters }) => {
-            assert_eq!(parameters, P::PARAMETERS);
-            let alone = engine.generate_decapsulation_keys(pair_seeds, &mut alone);
-            assert_eq!(alone, Err(EngineError::NoKernels { parameters }));
-            let cpu = CpuEngine::with_threads(1).unwrap();
-            cpu.generate(pair_seeds, &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
-        }
-        generated => {
-            generated.unwrap();
-            engine.generate_decapsulation_keys(pair_seeds, &mut alone).unwrap();
-            assert!(alone == decapsulation_keys);
-        }
-    }
+    engine.generate(pair_seeds, &mut encapsulation_keys, &mut decapsulation_keys).unwrap();
     bytes.extend(encapsulation_keys.iter().map(|key| key.as_ref().to_vec()));
     bytes.extend(decapsulation_keys.iter().map(|key| key.as_ref().to_vec()));
+    let mut alone = vec![DecapsulationKey::<P>::placeholder(); count];
+    engine.generate_decapsulation_keys(pair_seeds, &mut alone).unwrap();
+    assert!(alone == decapsulation_keys);
 
     let loaded_encapsulation_keys = engine.load_encapsulation_keys(&encapsulation_keys).unwrap();
     let loaded_decapsulation_keys = engine.load_decapsulation_keys(&decapsulation_keys).unwrap();
@@ -227,6 +215,7 @@ fn check_generation_to_pinned_memory<P: ParameterSet>() {
 fn generation_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime653<MixedRadix>>();
     check_generation_to_pinned_memory::<CtruPrime761<Packed13>>();
+    check_generation_to_pinned_memory::<Sntrup761>();
     check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
 }
 

@@ -9,10 +9,10 @@ use ctru_kem::engine::{
     BatchEngine, CpuEngine, DeviceEngine, DeviceOptions, EngineError, KeyRows, Seeds,
 };
 use ctru_kem::{
-    CtruPrime653, InvalidDecapsulationKey, ParameterSet, Parameters, Sntrup653, Sntrup761,
-    Sntrup857, Sntrup1277,
+    CtruPrime653, InvalidDecapsulationKey, ParameterSet, Sntrup653, Sntrup761, Sntrup857,
+    Sntrup1277,
 };
-use ctru_tests::vectors::NtruPrimeOperations;
+use ctru_tests::vectors::{NtruPrimeOperations, array};
 
 use crate::common::emulated;
 use crate::resident::checks::Rows;
@@ -36,7 +36,7 @@ fn concat(records: &[NtruPrimeOperations], row: fn(&NtruPrimeOperations) -> &Vec
     records.iter().flat_map(|record| row(record).clone()).collect()
 }
 
-/// Compares the operations of unchecked keys with records, right and wrong ciphertexts.
+/// Compares all operations with records, with unchecked keys, right and wrong ciphertexts.
 fn check_records<P: ParameterSet>() {
     let records = records::<P>();
     let of = |row| concat(&records, row);
@@ -45,6 +45,12 @@ fn check_records<P: ParameterSet>() {
     let (_, engine) = engine(true);
     let parameters = P::PARAMETERS;
     assert!(engine.supports(parameters));
+    let key_seeds: Vec<_> =
+        records.iter().map(|record| array(&[record.keygen_seed, [0; 32]].concat())).collect();
+    let mut made = (vec![0; public.len()], vec![0; private.len()]);
+    let key_seeds = Seeds::Each(&key_seeds);
+    engine.generate_rows(parameters, key_seeds, Some(&mut made.0), &mut made.1).unwrap();
+    assert!(made == (public.clone(), private.clone()));
     let mut sent = vec![0; COUNT * P::CIPHERTEXT_BYTES];
     let mut secrets = vec![0; COUNT * 32];
     let keys = KeyRows::Unchecked(&public);
@@ -192,27 +198,35 @@ fn wrong_lengths_are_refused() {
     assert!(texts.iter().all(|&byte| byte == 7) && secrets == [7; 64]);
 }
 
-/// There are no kernels for three rings, and none that generate keys of NTRU Prime.
+/// Keys whose first `g` has no inverse modulo 3 are those of the CPU, among others.
+fn drawn_again<P: ParameterSet>(byte: u8) {
+    let seeds = [byte - 1, byte, byte + 1, byte].map(|byte| [byte; 64]);
+    let made = |engine: &dyn BatchEngine| {
+        let mut keys = vec![0; seeds.len() * P::DECAPSULATION_KEY_BYTES];
+        engine.generate_rows(P::PARAMETERS, Seeds::Each(&seeds), None, &mut keys).unwrap();
+        keys
+    };
+    assert!(made(&engine(true).1) == made(&CpuEngine::with_threads(1).unwrap()));
+}
+
+/// The tests of the CPU count the draws of these seeds.
+#[test]
+fn keys_that_are_drawn_again() {
+    drawn_again::<Sntrup653>(42);
+    drawn_again::<Sntrup1277>(31);
+}
+
+/// There are no kernels for three rings.
 #[test]
 fn sets_without_kernels_are_refused() {
     let (_, engine) = engine(false);
-    let none = |parameters| Err(EngineError::NoKernels { parameters });
     let parameters = Sntrup857::PARAMETERS;
+    let none = Err(EngineError::NoKernels { parameters });
     assert!(!engine.supports(parameters));
-    assert_eq!(engine.prepare(parameters).map(drop), none(parameters));
-    let generates = |parameters: Parameters| {
-        let mut keys = vec![0; parameters.sizes().decapsulation_key];
-        engine.generate_rows(parameters, Seeds::Each(&[[1; 64]]), None, &mut keys)
-    };
-    for parameters in [Sntrup653::PARAMETERS, Sntrup761::PARAMETERS, Sntrup1277::PARAMETERS] {
-        assert_eq!(generates(parameters), none(parameters));
-        let plans = |operation| {
-            let batch = (operation, 1000, plan::Keys::Each, Place::Pinned);
-            plan::of_batch(parameters, &emulated(), ("", 1), batch).map(drop)
-        };
-        assert_eq!(plans(Operation::KeyPairs), none(parameters));
-        assert_eq!(plans(Operation::PrivateKeys), none(parameters));
-        assert_eq!(plans(Operation::Encapsulation), Ok(()));
-        assert_eq!(plans(Operation::Decapsulation), Ok(()));
-    }
+    assert_eq!(engine.prepare(parameters).map(drop), none);
+    let mut keys = vec![0; Sntrup857::DECAPSULATION_KEY_BYTES];
+    let made = engine.generate_rows(parameters, Seeds::Each(&[[1; 64]]), None, &mut keys);
+    assert_eq!(made, none);
+    let batch = (Operation::KeyPairs, 1000, plan::Keys::Each, Place::Pinned);
+    assert_eq!(plan::of_batch(parameters, &emulated(), ("", 1), batch).map(drop), none);
 }

@@ -162,9 +162,6 @@ impl<D: Device> Batches<D> {
         outputs: Outputs<'_, D::Queue>,
     ) -> Result<(), EngineError> {
         let is_fixed = matches!(job.keys, JobKeys::Loaded(LoadedChunks { keys: 2.., .. }));
-        if job.work == Work::Generate {
-            self.set.check_generation()?;
-        }
         let first = job.on.map(|(device, _)| device).or(is_fixed.then_some(0));
         let plan = self.plan(&job, count, &outputs, first);
         let kind = job.work.kind();

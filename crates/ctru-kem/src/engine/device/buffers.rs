@@ -58,17 +58,20 @@ pub(super) struct Scratch<Q: Queue> {
     /// a single row.
     pub(super) expansion: Array<u64, Q>,
     pub(super) messages: Array<u64, Q>,
-    /// The short polynomials of NTRU Prime.
+    /// The short polynomials of NTRU Prime, or `g` in key generation.
     pub(super) short: Array<u8, Q>,
-    /// The ciphertexts of NTRU Prime that decapsulation encrypts again.
+    /// The inverses of `g` modulo 3.
+    pub(super) inverses: Array<u8, Q>,
+    /// The ciphertexts of NTRU Prime that decapsulation encrypts again, or the public keys in key
+    /// generation.
     pub(super) encrypted: Array<u8, Q>,
-    /// The coins of encryption, or of `f` in key generation. For NTRU Prime, the random words of an
-    /// encapsulation, and then the hashes of short polynomials.
+    /// The coins of encryption, or of `f` in key generation. For NTRU Prime, the random words of a
+    /// short polynomial, and then the hashes of short polynomials.
     pub(super) coins: Array<u64, Q>,
-    /// The coins of `g` in key generation.
+    /// The coins of `g` in key generation, or `rho` of NTRU Prime.
     pub(super) g_coins: Array<u64, Q>,
     /// The shared secrets that operations return if their ciphertexts are rejected. For NTRU Prime,
-    /// what is wrong with trusted keys, which nobody reads.
+    /// what is wrong with trusted keys, which nobody reads, or which `g` have inverses modulo 3.
     pub(super) rejection_secrets: Array<u64, Q>,
     /// Copies of keys and of ciphertexts that a kernel for whole operations makes.
     pub(super) copied_keys: Array<u8, Q>,
@@ -98,6 +101,7 @@ impl<Q: Queue> Scratch<Q> {
             expansion: queue.allocate(EXPANSION)?,
             messages: queue.allocate(chunk * set.message_words)?,
             short: queue.allocate(chunk * set.short)?,
+            inverses: queue.allocate(chunk * set.short)?,
             encrypted: queue.allocate((chunk * set.encrypted).next_multiple_of(4))?,
             coins: queue.allocate(coins)?,
             g_coins: queue.allocate(coins)?,
@@ -118,6 +122,7 @@ impl<Q: Queue> Scratch<Q> {
             expansion,
             messages,
             short,
+            inverses,
             encrypted,
             coins,
             g_coins,
@@ -128,7 +133,8 @@ impl<Q: Queue> Scratch<Q> {
             products,
             tree,
         } = self;
-        let bytes = [short, encrypted, copied_keys, copied_ciphertexts].map(|array| &**array);
+        let bytes =
+            [short, inverses, encrypted, copied_keys, copied_ciphertexts].map(|array| &**array);
         let words = [expansion, messages, coins, g_coins, rejection_secrets].map(|array| &**array);
         let polynomials = [operands, products].into_iter().chain(tree.memory());
         let polynomials = polynomials.map(|array| &**array);
@@ -177,7 +183,7 @@ impl Footprint {
         // The last term is the product tree. It has about as many nodes as leaves: rounding up adds
         // less than one node to each level.
         let polynomials = 2 * row + 2 * row + 2 * row;
-        let again = set.short + set.encrypted.next_multiple_of(4);
+        let again = 2 * set.short + set.encrypted.next_multiple_of(4);
         Self {
             each: keys + ciphertext + decoded + hashed + again + polynomials,
             copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),

@@ -1,14 +1,42 @@
-//! Encapsulation and decapsulation of Streamlined NTRU Prime, as lists of launches. A kernel takes
-//! its arrays in the order of the list of kernels.
+//! Key generation, encapsulation and decapsulation of Streamlined NTRU Prime, as lists of launches.
+//! A kernel takes its arrays in the order of the list of kernels.
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::Queue;
+use ctru_gpu_runtime::{Queue, RuntimeError};
 
 use super::buffers::{Decoded, Scratch};
 use super::launches::Launches;
 use super::scheme::Texts;
 use super::set::Kind;
+
+/// Generates `count` private keys, with a seed for each, and writes them to `to`. The polynomials
+/// `h` remain in the buffer `products`.
+pub(super) fn generate<'a, Q: Queue>(
+    launches: &mut Launches<'a, Q>,
+    queue: &Q,
+    scratch: &'a Scratch<Q>,
+    (seeds, count): (&'a Q::Memory, usize),
+    to: &'a Q::Memory,
+) -> Result<(), RuntimeError> {
+    let all = Batch::each(count as u32);
+    let Scratch { short: g, inverses, coins: f_words, g_coins: rho, .. } = scratch;
+    let Scratch { rejection_secrets: invertible, encrypted: public, decoded, .. } = scratch;
+    let Scratch { operands, products, tree, .. } = scratch;
+    let Decoded { f, ids, .. } = decoded;
+    launches.add(&table::NTRUPRIME_DRAW, &[seeds, g, f_words, rho], all);
+    launches.add(&table::NTRUPRIME_INVERT, &[g, inverses, invertible], all);
+    let memory: [&Q::Memory; 6] = [seeds, g, f_words, rho, inverses, invertible];
+    launches.add(&table::NTRUPRIME_DRAW_AGAIN, &memory, all);
+    launches.add(&table::NTRUPRIME_SHORT, &[f_words, f], all);
+    tree.invert(launches, queue, count, f, operands, products)?;
+    // h = g / (3 f)
+    launches.add(&table::NTRUPRIME_DIVIDE, &[operands, g, products], all);
+    launches.add(&table::NTRUPRIME_ENCODE, &[products, public], all);
+    launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[public, ids], all);
+    launches.add(&table::NTRUPRIME_PACK, &[f, inverses, public, ids, rho, to], all);
+    Ok(())
+}
 
 /// Decodes `count` keys. For decapsulation keys, one word for each goes to `faults`.
 pub(super) fn decode<'a, Q: Queue>(

@@ -45,8 +45,6 @@ pub(super) fn generate<'a, Q: Queue>(
     to: &'a Q::Memory,
 ) -> Result<(), RuntimeError> {
     let all = Batch::each(count as u32);
-    let Scratch { coins, g_coins, operands, products, tree, decoded, .. } = scratch;
-    let Decoded { f, z, .. } = decoded;
     let seeds = match seeds {
         Seeds::Each(seeds) => seeds,
         Seeds::Expanded(input) => {
@@ -54,15 +52,18 @@ pub(super) fn generate<'a, Q: Queue>(
             expanded
         }
     };
+    let SchemeKernels::CtruPrime(encoding) = launches.set.scheme else {
+        return ntruprime::generate(launches, queue, scratch, (seeds, count), to);
+    };
+    let Scratch { coins, g_coins, operands, products, tree, decoded, .. } = scratch;
+    let Decoded { f, z, .. } = decoded;
     launches.add(&table::DERIVE_KEY_PAIR, &[seeds, coins, g_coins, z], all);
     launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
     tree.invert(launches, queue, count, f, operands, products)?;
     // h = g / f
     let memory: [&Q::Memory; 3] = [operands, g_coins, products];
     launches.add(&table::POLYPHASE_COINS, &memory, all);
-    if let SchemeKernels::CtruPrime(encoding) = launches.set.scheme {
-        launches.add(encoding.pack_decapsulation_key, &[f, products, z, to], all);
-    }
+    launches.add(encoding.pack_decapsulation_key, &[f, products, z, to], all);
     Ok(())
 }
 
@@ -72,9 +73,11 @@ pub(super) fn encode<'a, Q: Queue>(
     memory: &[&'a Q::Memory],
     all: Batch,
 ) {
-    if let SchemeKernels::CtruPrime(encoding) = launches.set.scheme {
-        launches.add(encoding.encode, memory, all);
-    }
+    let kernels = match launches.set.scheme {
+        SchemeKernels::CtruPrime(encoding) => encoding.encode,
+        SchemeKernels::NtruPrime => &table::NTRUPRIME_ENCODE,
+    };
+    launches.add(kernels, memory, all);
 }
 
 /// Decodes `count` keys. If they are `unchecked`, one word for each goes to `faults`.

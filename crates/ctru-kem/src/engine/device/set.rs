@@ -67,7 +67,7 @@ pub(super) struct Set {
     pub(super) message_words: usize,
     /// Bytes of a short polynomial of NTRU Prime on the device.
     pub(super) short: usize,
-    /// Bytes of a ciphertext of NTRU Prime that decapsulation encrypts again.
+    /// Bytes of a public key of NTRU Prime, or of a ciphertext, which is shorter.
     pub(super) encrypted: usize,
     /// The purpose of seeds of key pairs.
     pub(super) key_generation: Purpose,
@@ -106,7 +106,7 @@ impl Set {
                 coin_words: stream::words::<R>(1) as usize,
                 message_words: 0,
                 short: row::<R>() as usize,
-                encrypted: P::CIPHERTEXT_BYTES,
+                encrypted: P::ENCAPSULATION_KEY_BYTES,
                 ..Self::new::<P, R>(SchemeKernels::NtruPrime)
             }
         }
@@ -197,17 +197,6 @@ impl Set {
         match (self.scheme, kind) {
             (SchemeKernels::NtruPrime, Kind::Encapsulation) => Check::None,
             _ => check,
-        }
-    }
-
-    /// Checks that there are kernels for key generation.
-    ///
-    /// # Errors
-    /// [`EngineError::NoKernels`] if there are none.
-    pub(super) fn check_generation(&self) -> Result<(), EngineError> {
-        match self.scheme {
-            SchemeKernels::CtruPrime(_) => Ok(()),
-            SchemeKernels::NtruPrime => Err(EngineError::NoKernels { parameters: self.parameters }),
         }
     }
 
