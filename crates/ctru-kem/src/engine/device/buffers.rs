@@ -48,6 +48,12 @@ impl<Q: Queue> Decoded<Q> {
     }
 }
 
+/// What the operations of a chunk read and write.
+pub(super) struct Texts<'a, M> {
+    pub(super) ciphertexts: &'a M,
+    pub(super) shared_secrets: &'a M,
+}
+
 /// The device memory of a slot that no row of a caller enters or leaves. Each array has one row per
 /// operation, unless its comment says otherwise.
 #[derive(Debug)]

@@ -15,12 +15,12 @@ use ctru_gpu_runtime::batch::travel::{Source, Staging};
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
-use super::buffers::{SEED, ciphertexts_len, keys_len};
+use super::buffers::{SEED, Texts, ciphertexts_len, keys_len};
 use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
 use super::launches::Launches;
 use super::options::Merging;
 use super::rejection::{GROUP, select};
-use super::scheme::{self, Seeds, Texts, batch_of};
+use super::scheme::{self, Seeds, batch_of};
 use super::set::Set;
 use super::slot::{Slot, host};
 use crate::engine::EngineError;

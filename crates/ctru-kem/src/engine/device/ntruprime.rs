@@ -5,9 +5,8 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Queue, RuntimeError};
 
-use super::buffers::{Decoded, Scratch};
+use super::buffers::{Decoded, Scratch, Texts};
 use super::launches::Launches;
-use super::scheme::Texts;
 use super::set::Kind;
 
 /// Generates `count` private keys, with a seed for each, and writes them to `to`. The polynomials

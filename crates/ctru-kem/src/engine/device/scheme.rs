@@ -9,7 +9,7 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Order, Queue, RuntimeError};
 
-use super::buffers::{Decoded, Scratch};
+use super::buffers::{Decoded, Scratch, Texts};
 use super::launches::Launches;
 use super::ntruprime;
 use super::set::{Kind, SchemeKernels};
@@ -20,12 +20,6 @@ pub(super) enum Seeds<'a, M> {
     Each(&'a M),
     /// The input from which a kernel expands them.
     Expanded(&'a M),
-}
-
-/// What the operations of a chunk read and write.
-pub(super) struct Texts<'a, M> {
-    pub(super) ciphertexts: &'a M,
-    pub(super) shared_secrets: &'a M,
 }
 
 /// Returns the batch of `count` operations with this number of keys. If it is 1, all operations

@@ -13,11 +13,11 @@ use ctru_gpu_runtime::batch::travel::{Rows, Source, Staging, Target, copy_back, 
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-use super::buffers::{Array, Decoded, EXPANSION, SEED, Scratch, ciphertexts_len, keys_len};
+use super::buffers::{Array, Decoded, EXPANSION, SEED, Scratch, Texts, ciphertexts_len, keys_len};
 use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
 use super::launches::Launches;
 use super::powers::SharedMaps;
-use super::scheme::{self, Seeds, Texts, batch_of};
+use super::scheme::{self, Seeds, batch_of};
 use super::set::{Kind, Set};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 
