@@ -14,7 +14,7 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     RuntimeError, Seeds,
 };
-use ctru_kem::{CtruPrime653, CtruPrimeSet, PublicKeyEncoding};
+use ctru_kem::{CtruPrime653, CtruPrimeSet, ParameterSet, Parameters, PublicKeyEncoding};
 use ctru_math::NtruPrimeRing;
 use ctru_simt::ptx::Module;
 use ctru_tests::every_ctru_prime_set;
@@ -33,12 +33,12 @@ const SEEDS: Expand<'_> = Expand {
 type Sent = [Vec<u8>; 3];
 
 /// Returns the results of encapsulations and decapsulations with these keys.
-fn sent<P: CtruPrimeSet>(
+fn sent(
     engine: &dyn BatchEngine,
+    parameters: Parameters,
     count: usize,
     [public, private]: [KeyRows<'_>; 2],
 ) -> Result<Sent, EngineError> {
-    let parameters = P::PARAMETERS;
     let mut ciphertexts = vec![0; count * parameters.sizes().ciphertext];
     let (mut secrets, mut decapsulated) = (vec![0; count * 32], vec![0; count * 32]);
     let seeds = Seeds::Expand(SEEDS);
@@ -52,16 +52,17 @@ fn sent<P: CtruPrimeSet>(
 type Results = ([Vec<u8>; 2], Sent);
 
 /// Returns the results of this many operations of each kind.
-fn results<P: CtruPrimeSet>(
+fn results(
     engine: &dyn BatchEngine,
+    parameters: Parameters,
     count: usize,
 ) -> Result<Results, EngineError> {
-    let sizes = P::PARAMETERS.sizes();
+    let sizes = parameters.sizes();
     let mut public = vec![0; count * sizes.encapsulation_key];
     let mut private = vec![0; count * sizes.decapsulation_key];
-    engine.generate_rows(P::PARAMETERS, Seeds::Expand(SEEDS), Some(&mut public), &mut private)?;
+    engine.generate_rows(parameters, Seeds::Expand(SEEDS), Some(&mut public), &mut private)?;
     let keys = [KeyRows::Unchecked(&public), KeyRows::Unchecked(&private)];
-    let sent = sent::<P>(engine, count, keys)?;
+    let sent = sent(engine, parameters, count, keys)?;
     Ok(([public, private], sent))
 }
 
@@ -76,14 +77,14 @@ fn engine(device: &EmulatedDevice, chunk: usize, as_large: bool) -> DeviceEngine
 
 /// Compares batches whose seeds the device derives, by the kernels of small and of large batches,
 /// with every kind of keys. Returns the kernels that ran.
-fn compare_with_the_cpu<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
-    let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
+fn compare_with_the_cpu(parameters: Parameters) -> BTreeSet<&'static str> {
+    let sizes = parameters.sizes();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let mut launched = BTreeSet::new();
     for (as_large, chunk, count) in [(false, 2, 3), (true, 2, 2)] {
         let device = EmulatedDevice::of_ptx(&PTX).unwrap();
         let engine = engine(&device, chunk, as_large);
-        let (keys, expected) = results::<P>(&cpu, count).unwrap();
+        let (keys, expected) = results(&cpu, parameters, count).unwrap();
         let mut made = keys.each_ref().map(|rows| vec![0; rows.len()]);
         let [public, private] = &mut made;
         if as_large {
@@ -109,16 +110,16 @@ fn compare_with_the_cpu<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
             [KeyRows::Unchecked(public), KeyRows::Unchecked(private)],
             [KeyRows::Trusted(public), KeyRows::Trusted(private)],
         ] {
-            assert!(sent::<P>(&engine, count, keys).unwrap() == expected);
+            assert!(sent(&engine, parameters, count, keys).unwrap() == expected);
         }
         let (public, _) = public.split_at(sizes.encapsulation_key);
         let (private, _) = private.split_at(sizes.decapsulation_key);
         let one = [KeyRows::Trusted(public), KeyRows::Trusted(private)];
-        let expected = sent::<P>(&cpu, count, one).unwrap();
+        let expected = sent(&cpu, parameters, count, one).unwrap();
         let public = engine.load_encapsulation_rows(parameters, public).unwrap();
         let private = engine.load_decapsulation_rows(parameters, private).unwrap();
         for keys in [one, [KeyRows::Loaded(&public), KeyRows::Loaded(&private)]] {
-            assert!(sent::<P>(&engine, count, keys).unwrap() == expected);
+            assert!(sent(&engine, parameters, count, keys).unwrap() == expected);
         }
         // Seeds that are given have kernels of their own, and so have few decapsulations.
         let mut outputs = [vec![0; sizes.ciphertext], vec![0; 32]];
@@ -175,24 +176,57 @@ fn compare_with_vectors<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
 
 /// Compares results with the CPU and with vectors, and makes sure that every kernel of the set ran.
 fn every_kernel_is_right<P: CtruPrimeSet>() {
-    let mut launched = compare_with_the_cpu::<P>();
+    let mut launched = compare_with_the_cpu(P::PARAMETERS);
     launched.extend(compare_with_vectors::<P>());
     let other = match P::Encoding::NAME {
         "packed13" => "mixed_radix",
         _ => "packed13",
     };
-    let kernels = table::ALL.iter().map(|kernels| kernels.of::<P::Ring>().name());
-    let missing: Vec<_> =
-        kernels.filter(|name| !name.contains(other) && !launched.contains(name)).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    let is_other = |name: &str| name.contains(other) || name.starts_with(NTRU_PRIME);
+    assert_all(P::Ring::N, &launched, |name| !is_other(name));
 }
 
 every_ctru_prime_set!(every_kernel_is_right);
 
+/// What the names of the kernels of Streamlined NTRU Prime begin with.
+const NTRU_PRIME: &str = "ntruprime_";
+
+/// Does the same for Streamlined NTRU Prime, which shares some kernels.
+fn every_kernel_of_ntru_prime_is_right(degree: usize) {
+    let name = format!("sntrup{degree}");
+    let set = Parameters::ALL.iter().find(|parameters| parameters.to_string().starts_with(&name));
+    let launched = compare_with_the_cpu(*set.unwrap());
+    assert_all(degree, &launched, |name| name.starts_with(NTRU_PRIME));
+}
+
+macro_rules! every_ntru_prime_set {
+    ($($test:ident $degree:literal)*) => {$(
+        #[test]
+        fn $test() {
+            every_kernel_of_ntru_prime_is_right($degree);
+        }
+    )*};
+}
+every_ntru_prime_set! { sntrup653 653 sntrup761 761 sntrup1277 1277 }
+
+/// Asserts that all kernels of a ring with such names were launched.
+fn assert_all(degree: usize, launched: &BTreeSet<&str>, is_used: impl Fn(&str) -> bool) {
+    let ending = format!("_{degree}");
+    let of_ring = |name: &&str| name.ends_with(&ending) || !name.ends_with(char::is_numeric);
+    let kernels = table::ALL.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name());
+    let used: Vec<_> = kernels.filter(of_ring).filter(|name| is_used(name)).collect();
+    assert!(used.len() >= 5);
+    let missing: Vec<_> = used.iter().filter(|name| !launched.contains(*name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The smallest set.
+const SMALLEST: Parameters = <CtruPrime653>::PARAMETERS;
+
 /// Runs four operations of each kind of the smallest set on this PTX.
 fn smallest(text: String) -> Result<Results, EngineError> {
     let device = EmulatedDevice::of_ptx(Box::leak(Box::new(Module::new(text.leak()))))?;
-    results::<CtruPrime653>(&engine(&device, 4, false), 4)
+    results(&engine(&device, 4, false), SMALLEST, 4)
 }
 
 /// Returns why the interpreter stopped.
@@ -234,7 +268,7 @@ fn is_understood(text: &str) -> bool {
 /// so few ciphertexts tell that a distance is wrong.)
 #[test]
 fn a_changed_bit_is_noticed() {
-    let expected = results::<CtruPrime653>(&CpuEngine::with_threads(1).unwrap(), 4).unwrap();
+    let expected = results(&CpuEngine::with_threads(1).unwrap(), SMALLEST, 4).unwrap();
     let text = needed();
     let module = parse(&text).unwrap();
     let code: Vec<_> = module.kernels().flat_map(|kernel| &kernel.code).collect();
