@@ -1,5 +1,5 @@
-//! The device engine on the emulator with the sets of Streamlined NTRU Prime: records, keys that are
-//! refused, and sets without kernels.
+//! The device engine on the emulator with the sets of Streamlined NTRU Prime: records, keys that
+//! are refused, and sets without kernels.
 
 use ctru_gpu_runtime::Device;
 use ctru_gpu_runtime::emulated::EmulatedDevice;

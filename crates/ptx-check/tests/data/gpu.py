@@ -65,7 +65,8 @@ def cases():
              floats(2304), floats(2304), New(2304, f32), i32(48))
     yield of(cuda, "matrix_unit", (1,), (32,), 0, wholes(256, f16), wholes(128, f16), New(128, f32))
     yield of(cuda, "scan", (2,), (128,), 512, ints(256, 1000), New(256, i32))
-    yield of(cuda, "transposition", (3, 2), (16, 16), 0, floats(960), New(960, f32), i32(40), i32(24))
+    yield of(cuda, "transposition", (3, 2), (16, 16), 0,
+             floats(960), New(960, f32), i32(40), i32(24))
     yield of(cuda, "softmax", (2,), (128,), 0, floats(256), New(256, f32))
     yield of(cuda, "stencil", (4,), (64,), 272, floats(200), New(200, f32), i32(200))
     yield of(features, "calls", (1,), (32,), 0,
@@ -75,7 +76,8 @@ def cases():
     yield of(features, "halves", (1,), (32,), 0,
              floats(32, f16), floats(32, f16), New(128, f16), New(64, np.uint16), New(64, f32))
     yield of(features, "roundings", (1,), (32,), 0,
-             np.abs(floats(64)), np.abs(floats(64, np.float64)), New(768, f32), New(640, np.float64))
+             np.abs(floats(64)), np.abs(floats(64, np.float64)),
+             New(768, f32), New(640, np.float64))
     yield of(features, "carries", (1,), (32,), 0,
              random.integers(0, 1 << 64, 64, dtype=u64), New(64, u64))
     yield of(features, "atomics", (1,), (32,), 0,

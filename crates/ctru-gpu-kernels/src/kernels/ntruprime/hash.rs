@@ -51,8 +51,8 @@ pub fn public_keys<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, ids: S::Global<u
 
 /// Returns byte `i` of an ID: the byte of a hash, or after it a zero.
 ///
-/// The zero is opaque to the compiler, because the analysis of the PTX takes the store of a constant
-/// for that of a secret which it has lost.
+/// The zero is opaque to the compiler, because the analysis of the PTX takes the store of a
+/// constant for that of a secret which it has lost.
 #[inline(always)]
 pub(super) fn id_byte<S: Simt>(s: S, i: u32, byte: u8) -> u8 {
     if i < 8 * SEED_WORDS { byte } else { s.xor(byte.into(), byte.into(), 0) as u8 }

@@ -20,8 +20,8 @@ pub(super) const EXPANSION: usize = EXPANSION_WORDS as usize;
 pub(super) type Array<T, Q> = Buffer<T, <Q as Queue>::Memory>;
 
 /// Decoded keys: one row of `h` and one of `ID(pk)` per key, and for decapsulation keys one row of
-/// `f` and one of `z`. NTRU Prime has rows of `f` and `1/g` in place of `f`, and in place of `z` the
-/// hash of the secret of implicit rejection.
+/// `f` and one of `z`. NTRU Prime has rows of `f` and `1/g` in place of `f`, and in place of `z`
+/// the hash of the secret of implicit rejection.
 #[derive(Debug)]
 pub(super) struct Decoded<Q: Queue> {
     pub(super) f: Array<u8, Q>,

@@ -331,8 +331,8 @@ impl EncodingKernels {
     /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
     ///
     /// # Panics
-    /// If there is no such encoding. [`Set::of_ctru_prime`] calls this function at compile time, so that
-    /// the compiler reports the panic.
+    /// If there is no such encoding. [`Set::of_ctru_prime`] calls this function at compile time, so
+    /// that the compiler reports the panic.
     const fn of_name(name: &str) -> &'static Self {
         match name.as_bytes() {
             b"mixed-radix" => &MIXED_RADIX,
