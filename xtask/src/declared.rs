@@ -1,4 +1,5 @@
-//! The exceptions for kernels of the laboratory, which never process real secrets.
+//! What kernels may do with which arrays: exceptions for those of the laboratory, which never
+//! process real secrets, and one for the KEM.
 //!
 //! The KEM's kernels have one exception: Streamlined NTRU Prime draws `g` again until it has an
 //! inverse modulo 3, and how often it does so is public. The content of all other arrays is secret,

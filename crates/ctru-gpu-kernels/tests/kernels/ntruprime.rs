@@ -2,7 +2,8 @@
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::emulator::Buffer;
-use ctru_gpu_kernels::kernels::ntruprime::hash::{TWO_HASHES, WRONG_HASH};
+use ctru_gpu_kernels::kernels::keys::validate::WRONG_HASH;
+use ctru_gpu_kernels::kernels::ntruprime::hash::TWO_HASHES;
 use ctru_gpu_kernels::kernels::ntruprime::{
     ciphertext_bytes, private_key_bytes, public_key_bytes, stream,
 };

@@ -149,12 +149,18 @@ fn check_draws<R: Arithmetic + NtruPrimeArithmetic>(seeds: &[Vec<u8>], again: &[
     check(&seeds.iter().enumerate().map(draw_of).collect::<Vec<_>>());
 }
 
-/// Returns a seed of which the draws 1 and 2 have no inverse, if such seeds are frequent.
+/// Returns the seed of a number.
+fn seed(number: u32) -> Vec<u8> {
+    [number.to_le_bytes().to_vec(), vec![7; 60]].concat()
+}
+
+fn has_inverse<R: Arithmetic + NtruPrimeArithmetic>(seed: &[u8], draw: usize) -> bool {
+    Option::<SmallPoly<R>>::from(ternary::invert(&parts(seed, draw).0)).is_some()
+}
+
+/// Returns a seed of which the draws 1 and 2 have no inverse. Panics if none of 4000 seeds is one.
 fn unlucky<R: Arithmetic + NtruPrimeArithmetic>() -> Vec<u8> {
-    let seed = |number: u32| [number.to_le_bytes().to_vec(), vec![7; 60]].concat();
-    let has_inverse =
-        |seed: &[u8], draw| Option::<SmallPoly<R>>::from(ternary::invert(&parts(seed, draw).0));
-    let is_unlucky = |seed: &Vec<u8>| (1..=2).all(|draw| has_inverse(seed, draw).is_none());
+    let is_unlucky = |seed: &Vec<u8>| (1..=2).all(|draw| !has_inverse::<R>(seed, draw));
     (0..4000).map(seed).find(is_unlucky).unwrap()
 }
 
@@ -208,7 +214,7 @@ fn check_keys<R: Arithmetic + NtruPrimeArithmetic>(keys: &[Key<R>]) {
 }
 
 /// Compares traces for keys of zeros and for others.
-fn check_traces<R: Arithmetic>() {
+fn check_traces<R: Arithmetic + NtruPrimeArithmetic>() {
     let elements = [sparse::<R>(&[]), vec![1; R::N]];
     let secrets = elements.clone().map(|a| arrays::<R>(&vec![a; 3]).into());
     assert_same_trace(NTRUPRIME_INVERT.of::<R>(), secrets, Batch::each(3));
@@ -223,6 +229,17 @@ fn check_traces<R: Arithmetic>() {
         [vec![words(i, 8)], outputs.into()].concat()
     });
     assert_same_trace(NTRUPRIME_DRAW.of::<R>(), drawn, Batch::each(1));
+    // Both have an inverse in the draw after the first one, so both draw equally often.
+    let mut seeds = (0..).map(seed).filter(|seed| has_inverse::<R>(seed, 1));
+    let again = [0, 1].map(|_| {
+        let seeds = operations::words(&[seeds.next().unwrap()]);
+        let (f, rho) = (words(0, words_of_draw::<R>(1)), words(0, rho_words::<R>()));
+        vec![seeds, small(0), f, rho, small(0), words(0, 1)]
+    });
+    assert_same_trace(NTRUPRIME_DRAW_AGAIN.of::<R>(), again, Batch::each(1));
+    let keys = || Buffer::new(&vec![0_u8; R::MIXED_RADIX.bytes().next_multiple_of(4)]);
+    let encoded = [0, 1].map(|i| vec![poly_rows(&h[i..=i]), keys()]);
+    assert_same_trace(NTRUPRIME_ENCODE.of::<R>(), encoded, Batch::each(1));
     let private =
         || Buffer::new(&vec![0_u8; private_key_bytes::<R>().next_multiple_of(4) as usize]);
     let parts = [0, 1].map(|i| {

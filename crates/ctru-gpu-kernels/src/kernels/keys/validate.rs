@@ -13,6 +13,7 @@
 //! | 0 | [`SECRET_POLYNOMIAL`]: no key has these nibbles of `f` |
 //! | 1 | [`NOT_CANONICAL`]: the string of `h` is not an encoding; packed13: padding bits are set |
 //! | 2 | [`ZERO`]: all coefficients of `h` are 0 |
+//! | 3 | [`WRONG_HASH`]: NTRU Prime: the hash is not that of the public key |
 //! | 16 to 31 | [`COEFFICIENT`]: the lowest exponent whose coefficient is not below `q`, plus 1 |
 //!
 //! [`secret_poly::unpack`]: ctru_math::codec::secret_poly::unpack
@@ -29,6 +30,8 @@ pub const SECRET_POLYNOMIAL: u64 = 1;
 pub const NOT_CANONICAL: u64 = 2;
 /// The polynomial `h` is 0.
 pub const ZERO: u64 = 4;
+/// The hash in a private key of NTRU Prime is not that of the public key in it.
+pub const WRONG_HASH: u64 = 8;
 /// The position of the lowest exponent whose coefficient is `q` or more, plus 1.
 pub const COEFFICIENT: u32 = 16;
 

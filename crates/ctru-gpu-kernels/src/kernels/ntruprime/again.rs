@@ -39,7 +39,9 @@ pub fn draw_again<S: Simt, R: Ring>(
     _: Batch,
 ) {
     let (operation, n) = (s.block(), R::N as u32);
-    if s.load(invertible, operation) == 1 {
+    // The threads branch on what one of them has read, so that they agree in any case.
+    let is_invertible = || s.shuffle(s.load(invertible, operation) as u32, 0) == 1;
+    if is_invertible() {
         return;
     }
     let mut stream = Stream { state: begin_key_pair::<R, _>(s, seeds, operation), blocks: 0 };
@@ -60,7 +62,7 @@ pub fn draw_again<S: Simt, R: Ring>(
             s.store(invertible, operation, has_inverse);
         }
         s.sync_warp();
-        if s.load(invertible, operation) == 1 {
+        if is_invertible() {
             break;
         }
     }

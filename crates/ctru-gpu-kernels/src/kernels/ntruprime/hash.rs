@@ -9,6 +9,7 @@ use super::sha512::{HALF, half_sha512};
 use super::{ciphertext_bytes, parts, private_key_bytes, public_key_bytes};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::hash::derive::{cut, own_operation};
+use crate::kernels::keys::validate::WRONG_HASH;
 use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, row, word_of_bytes};
 use crate::simt::Simt;
 
@@ -23,10 +24,6 @@ const PUBLIC_KEY: u64 = 4;
 
 /// 64-bit words of a row of two hashes.
 pub const TWO_HASHES: u32 = 2 * HALF as u32;
-
-/// The fault of a private key whose hash is not that of its public key.
-pub const WRONG_HASH: u64 = 1 << 3;
-
 /// Returns the block shape: 128 threads, one per operation.
 #[must_use]
 pub const fn shape<R: Ring>() -> Shape {

@@ -100,7 +100,6 @@ impl<Q: Queue> Scratch<Q> {
         maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
-        let coins = chunk * set.coin_words;
         let fused = chunk.min(tuning.fused_chunk);
         Ok(Self {
             decoded: Decoded::new(queue, set, Kind::Decapsulation, chunk)?,
@@ -109,8 +108,8 @@ impl<Q: Queue> Scratch<Q> {
             short: queue.allocate(chunk * set.short)?,
             inverses: queue.allocate(chunk * set.short)?,
             encrypted: queue.allocate((chunk * set.encrypted).next_multiple_of(4))?,
-            coins: queue.allocate(coins)?,
-            g_coins: queue.allocate(coins)?,
+            coins: queue.allocate(chunk * set.coin_words)?,
+            g_coins: queue.allocate(chunk * set.g_coin_words)?,
             rejection_secrets: queue.allocate(chunk * SEED)?,
             copied_keys: queue.allocate(fused * copied_bytes(set.decapsulation_key_bytes))?,
             copied_ciphertexts: queue.allocate(fused * copied_bytes(set.ciphertext_bytes))?,
@@ -184,8 +183,10 @@ impl Footprint {
         let seed = 8 * SEED;
         let decoded = secrets + seed + 2 * row + ID_BYTES as usize;
         // The few bytes that a slot has only once are counted for every operation.
-        let hashed =
-            8 * EXPANSION + 2 * seed + 8 * (set.message_words + 2 * set.coin_words) + 2 * seed;
+        let hashed = 8 * EXPANSION
+            + 2 * seed
+            + 8 * (set.message_words + set.coin_words + set.g_coin_words)
+            + 2 * seed;
         // The last term is the product tree. It has about as many nodes as leaves: rounding up adds
         // less than one node to each level.
         let polynomials = 2 * row + 2 * row + 2 * row;

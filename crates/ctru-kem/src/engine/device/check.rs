@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ctru_gpu_kernels::kernels::keys::validate::{COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL};
-use ctru_gpu_kernels::kernels::ntruprime::hash::WRONG_HASH;
+use ctru_gpu_kernels::kernels::keys::validate::{
+    COEFFICIENT, NOT_CANONICAL, SECRET_POLYNOMIAL, WRONG_HASH,
+};
 
 use super::set::Kind;
 use crate::engine::EngineError;

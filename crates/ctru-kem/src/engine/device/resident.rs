@@ -3,6 +3,7 @@
 
 use core::{fmt, iter};
 
+use ctru_gpu_runtime::batch::plan::Check;
 use ctru_gpu_runtime::batch::travel::{Source, Target};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
@@ -135,14 +136,16 @@ impl<M> Clone for ResidentKeys<'_, M> {
 /// hold, but with bytes that are not a key the results have no meaning, and with `h = 0` everybody
 /// can read the shared secrets. Other rows are checked as they are decoded, or once by
 /// [`check_encapsulation_keys`](Self::check_encapsulation_keys) and
-/// [`check_decapsulation_keys`](Self::check_decapsulation_keys). The checks refuse placeholders.
+/// [`check_decapsulation_keys`](Self::check_decapsulation_keys). The checks refuse placeholders,
+/// except that every string of the right length is an encapsulation key of NTRU Prime.
 ///
 /// If a row is refused, operations of all rows may have been done, also of this one, and every
-/// shared secret is overwritten with zeros. The ciphertext of a row whose polynomial is 0 shows its
-/// message, so do not use any.
+/// shared secret is overwritten with zeros. The ciphertext of CTRU-Prime of a row whose polynomial
+/// is 0 shows its message, so do not use any.
 ///
 /// For each row of a decapsulation key, the device computes one word: 0 for a key, else whether the
-/// secret polynomial is at fault and what is wrong with the encapsulation key. It runs the same
+/// secret polynomial is at fault and what is wrong with the encapsulation key, or for NTRU Prime
+/// with its hash. It runs the same
 /// instructions on the same addresses for all rows. The host searches the words for the first that
 /// is not 0. So time and result show about secrets only which row is the first bad one, and whether
 /// its secret polynomial is at fault.
@@ -408,6 +411,9 @@ impl<D: Device> Resident<'_, D> {
     fn check(&self, kind: Kind, keys: &Memory<D>) -> Result<(), EngineError> {
         let count = rows("keys", self.set().key_bytes(kind), keys)?;
         let on = Some((self.device_of(iter::once(keys))?, self.after));
+        if self.set().check_of(kind, Check::Decoding) == Check::None {
+            return Ok(());
+        }
         let job = Job::new(Work::Decode(kind), JobKeys::Each(Source::Device(keys)), on);
         self.batches.run(job, count, Outputs::default())
     }

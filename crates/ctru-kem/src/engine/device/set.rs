@@ -7,6 +7,7 @@ use core::ops::Range;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
+use ctru_gpu_kernels::kernels::ntruprime::draw::rho_words;
 use ctru_gpu_kernels::kernels::ntruprime::stream;
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
@@ -63,6 +64,8 @@ pub(super) struct Set {
     pub(super) secrets: usize,
     /// 64-bit words of the coins of one polynomial on the device, or of its random words.
     pub(super) coin_words: usize,
+    /// The same of `g`, or of the secret of implicit rejection, which takes its place.
+    pub(super) g_coin_words: usize,
     /// 64-bit words of a message on the device.
     pub(super) message_words: usize,
     /// Bytes of a short polynomial of NTRU Prime on the device.
@@ -104,6 +107,7 @@ impl Set {
             &Self {
                 secrets: 2 * row::<R>() as usize,
                 coin_words: stream::words::<R>(1) as usize,
+                g_coin_words: rho_words::<R>() as usize,
                 message_words: 0,
                 short: row::<R>() as usize,
                 encrypted: P::ENCAPSULATION_KEY_BYTES,
@@ -124,6 +128,7 @@ impl Set {
             row: row::<R>() as usize,
             secrets: row::<R>() as usize,
             coin_words: coin_words::<R>() as usize,
+            g_coin_words: coin_words::<R>() as usize,
             message_words: message_words::<R>() as usize,
             short: 0,
             encrypted: 0,
@@ -213,10 +218,19 @@ impl Set {
         (self.kernel)(kernels)
     }
 
-    /// Returns the largest number of operations that every kernel accepts in one launch.
+    /// Returns the largest number of operations that every kernel accepts in one launch. NTRU Prime
+    /// shares some kernels of CTRU-Prime, which has none of the others.
     pub(super) fn most_operations(&self) -> usize {
-        let most = table::ALL.iter().map(|kernels| self.kernel(kernels).most_operations());
-        most.min().unwrap_or(0) as usize
+        let is_other = |kernel: &&Kernel| kernel.name().starts_with("ntruprime_");
+        let kernels = table::ALL.iter().map(|kernels| self.kernel(kernels));
+        let most = |kernel: &'static Kernel| kernel.most_operations();
+        match self.scheme {
+            SchemeKernels::CtruPrime(_) => {
+                kernels.filter(|kernel| !is_other(kernel)).map(most).min()
+            }
+            SchemeKernels::NtruPrime => kernels.map(most).min(),
+        }
+        .unwrap_or(0) as usize
     }
 }
 
