@@ -408,8 +408,8 @@ macro_rules! ring_descriptors {
                         // on the emulator, which stops at the first access outside. The indices
                         // that it accesses depend on the batch and not on the content of the
                         // arrays; `cargo xtask ptx-flow` checks this on the compiled PTX. Where a
-                        // content decides a branch (`draw_again`), all threads of a warp agree. So it
-                        // also stays inside the rows for other content, for arrays that are the
+                        // content decides a branch, all threads of a warp agree (`draw_again`). So
+                        // it also stays inside the rows for other content, for arrays that are the
                         // same memory, and while other code writes to them.
                         unsafe {
                             ctru_simt::descriptor!(MODULE, [$text, $crate::suffix!($n $($every)?)],
