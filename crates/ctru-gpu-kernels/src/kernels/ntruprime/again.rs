@@ -39,8 +39,10 @@ pub fn draw_again<S: Simt, R: Ring>(
     _: Batch,
 ) {
     let (operation, n) = (s.block(), R::N as u32);
-    // The threads branch on what one of them has read, so that they agree in any case.
-    let is_invertible = || s.shuffle(s.load(invertible, operation) as u32, 0) == 1;
+    // One instruction reads one word for the whole warp, so all threads take the same way. The
+    // assembler knows this of a load, and not of a shuffle in a loop, where barriers and shuffles
+    // would take a detour on sm_80.
+    let is_invertible = || s.load(invertible, operation) == 1;
     if is_invertible() {
         return;
     }
