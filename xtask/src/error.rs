@@ -153,6 +153,18 @@ pub enum Error {
         /// The name that this program looked for.
         what: String,
     },
+    /// Files of a release come from a commit, and some differ from the last one.
+    #[error("these files differ from the last commit:\n{changes}")]
+    Uncommitted {
+        /// The output of `git status --porcelain`.
+        changes: String,
+    },
+    /// Files of a release contain a path of this machine.
+    #[error("these files contain the path of a folder of this machine:\n{files}")]
+    LocalPaths {
+        /// The files, each in a line.
+        files: String,
+    },
     /// The workspace breaks a rule of its structure.
     #[error(
         "the workspace breaks the rules of its structure:{}",

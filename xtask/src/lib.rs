@@ -3,6 +3,7 @@
 pub mod build_ptx;
 pub mod compiler;
 pub mod declared;
+pub mod dist;
 mod error;
 pub mod exhaust;
 pub mod families;

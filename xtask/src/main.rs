@@ -5,7 +5,9 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, exhaust, gpu_bundle, lanes, ptx_flow, ptx_report, structure, wrapper};
+use xtask::{
+    build_ptx, dist, exhaust, gpu_bundle, lanes, ptx_flow, ptx_report, structure, wrapper,
+};
 
 /// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
 #[derive(Parser)]
@@ -24,6 +26,7 @@ enum Job {
     Structure(structure::Options),
     Exhaust(exhaust::Options),
     Lanes(lanes::Options),
+    Dist(dist::Options),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Job::Structure(options) => structure::run(&options),
         Job::Exhaust(options) => exhaust::run(&options),
         Job::Lanes(options) => lanes::run(&options),
+        Job::Dist(options) => dist::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");

@@ -1,0 +1,102 @@
+//! Makes the files of a release.
+
+mod debian;
+mod packages;
+mod paths;
+mod programs;
+mod workshop;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::{IoContext, Result, sources, workspace};
+use workshop::Workshop;
+
+/// Makes all files of a release in target/dist
+///
+/// The files depend on the commit, the compilers and the tools, and on no folder: paths in them are
+/// relative, and times are that of the commit. Needs what .ci/packages/debian.txt names.
+#[derive(Debug, clap::Args)]
+pub struct Options {}
+
+/// A kind of files, and what makes them.
+type Part = (&'static str, fn(&Workshop) -> Result<()>);
+
+/// The kinds in order: some use files of those before them.
+const PARTS: [Part; 8] = [
+    ("crates", packages::crates),
+    ("wheels", packages::wheels),
+    ("npm package", packages::npm),
+    ("programs", programs::make),
+    ("Debian package", debian::make),
+    ("site", packages::site),
+    ("lists", lists),
+    ("search for paths", paths::search),
+];
+
+/// Runs the job.
+///
+/// # Errors
+/// [`Error`](crate::Error) if a file differs from the last commit, if a program fails, if a file
+/// cannot be read or written, or if what was made contains a path of this machine.
+pub fn run(_: &Options) -> Result<()> {
+    let shop = Workshop::new()?;
+    for (name, make) in PARTS {
+        let start = Instant::now();
+        make(&shop)?;
+        println!("{:4} s: {name}", start.elapsed().as_secs());
+    }
+    Ok(())
+}
+
+/// Writes the bill of materials, the notes and the sums.
+fn lists(shop: &Workshop) -> Result<()> {
+    packages::materials(shop)?;
+    let path = workspace::root().join("CHANGELOG.md");
+    let changes = fs::read_to_string(&path).at("read", &path)?;
+    shop.write("NOTES.md", notes(&changes))?;
+    let mut files = files(&shop.out)?;
+    files.sort();
+    let mut sums = String::new();
+    for path in files {
+        let bytes = fs::read(&path).at("read", &path)?;
+        let name = path.strip_prefix(&shop.out).unwrap_or(&path).display();
+        sums += &format!("{}  {name}\n", sources::sha256(&bytes));
+    }
+    shop.write("SHA256SUMS", &sums)
+}
+
+/// Returns the section of the newest release, without its heading.
+fn notes(changes: &str) -> &str {
+    let (_, section) = changes.split_once("\n## ").unwrap_or_default();
+    let (_, section) = section.split_once('\n').unwrap_or_default();
+    section.split("\n## ").next().unwrap_or_default().trim_start()
+}
+
+/// Returns all files below a folder.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).at("read", folder)? {
+        let path = entry.at("read", folder)?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_those_of_the_newest_release() {
+        let changes =
+            "# Changelog\n\nText.\n\n## 0.2.0 - day\n\nNew.\n\n### Added\n\n- a\n\n## 0.1.0\n";
+        assert_eq!(notes(changes), "New.\n\n### Added\n\n- a\n");
+        assert_eq!(notes("# Changelog\n"), "");
+    }
+}

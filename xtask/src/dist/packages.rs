@@ -1,0 +1,165 @@
+//! Packages for registries, the page, and the bill of materials.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::programs::PROGRAMS;
+use super::workshop::Workshop;
+use crate::{Error, IoContext, Result, workspace};
+
+/// What `cargo metadata` says of the workspace.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    /// The registries that take it: none at all, or any.
+    publish: Option<Vec<String>>,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `dev`, `build`, or nothing.
+    kind: Option<String>,
+    path: Option<String>,
+}
+
+/// Returns the crates for the registry, each after those that it needs.
+fn in_order(metadata: &str) -> Result<Vec<String>> {
+    let metadata: Metadata = serde_json::from_str(metadata)
+        .map_err(|source| Error::Json { what: "cargo's metadata".to_owned(), source })?;
+    let is_public = |package: &Package| package.publish.is_none();
+    let mut left: BTreeMap<String, BTreeSet<String>> = metadata
+        .packages
+        .into_iter()
+        .filter(is_public)
+        .map(|Package { name, dependencies, .. }| {
+            let needed = dependencies.into_iter().filter(|dependency| {
+                dependency.path.is_some() && dependency.kind.as_deref() != Some("dev")
+            });
+            (name, needed.map(|dependency| dependency.name).collect())
+        })
+        .collect();
+    let mut order = Vec::new();
+    // What is left in a circle would never be ready; cargo refuses circles.
+    while let Some(ready) = left
+        .iter()
+        .find(|(_, needed)| needed.iter().all(|name| !left.contains_key(name)))
+        .map(|(name, _)| name.clone())
+    {
+        left.remove(&ready);
+        order.push(ready);
+    }
+    Ok(order)
+}
+
+/// Makes the `.crate` files, and a list of them in the order of their upload.
+pub(super) fn crates(shop: &Workshop) -> Result<()> {
+    let metadata = shop.call("cargo", ["metadata", "--no-deps", "--format-version=1"])?;
+    let order = in_order(&metadata)?;
+    let names = order.iter().flat_map(|name| ["-p", name]);
+    shop.call("cargo", ["package", "--no-verify"].into_iter().chain(names))?;
+    let folder = shop.folder("crates")?;
+    for name in &order {
+        let file = format!("{name}-{}.crate", shop.version);
+        let made = shop.work.join("target/package").join(&file);
+        fs::copy(&made, folder.join(&file)).at("copy", &made)?;
+    }
+    shop.write("crates/ORDER", order.join("\n") + "\n")
+}
+
+/// Makes the wheels: for all versions of Python from 3.11 on, and for those without a global lock.
+pub(super) fn wheels(shop: &Workshop) -> Result<()> {
+    let (tools, out) = (shop.work.join("python"), shop.folder("python")?);
+    shop.call("python3", ["-m".as_ref(), "venv".as_ref(), tools.as_os_str()])?;
+    let program = |name: &str| tools.join("bin").join(name).to_string_lossy().into_owned();
+    let packages = ["install", "-q", "--require-hashes", "-r", ".ci/packages/python.txt"];
+    shop.call(&program("pip"), packages)?;
+    for kind in [["--compatibility", "pypi"], ["--interpreter", "3.15t"]] {
+        let mut arguments: Vec<OsString> =
+            ["build", "--release", "--quiet", "--manifest-path"].map(Into::into).to_vec();
+        arguments.extend(["crates/ctru-python/Cargo.toml", "--out"].map(Into::into));
+        arguments.push(out.clone().into());
+        arguments.extend(kind.map(Into::into));
+        shop.call(&program("maturin"), arguments)?;
+    }
+    Ok(())
+}
+
+/// Makes the npm package.
+pub(super) fn npm(shop: &Workshop) -> Result<()> {
+    shop.call("crates/ctru-wasm/build", [shop.folder("npm")?]).map(drop)
+}
+
+/// Makes the site: the page, which uses the npm package, and the documentation of the crates.
+pub(super) fn site(shop: &Workshop) -> Result<()> {
+    let site = shop.work.join("site");
+    if site.exists() {
+        fs::remove_dir_all(&site).at("remove", &site)?;
+    }
+    shop.call("web/assemble", [Path::new("crates/ctru-wasm/npm"), &site])?;
+    // As for lints, documentation needs neither C nor CUDA.
+    let variables = [("CC", "true"), ("AR", "true"), ("DOCS_RS", "1")];
+    // The server is a program, whose pages would show where its code was generated.
+    let left_out = ["ctru-python", "ctru-server", "ctru-wasm", "ctru-wasm-bindgen"];
+    let left_out = left_out.iter().flat_map(|name| ["--exclude", name]);
+    let arguments = ["doc", "--workspace", "--no-deps", "--all-features"];
+    shop.call_with("cargo", arguments.into_iter().chain(left_out), &variables)?;
+    let docs = shop.work.join("target/doc");
+    shop.call("cp", ["-r".as_ref(), docs.as_os_str(), site.join("docs").as_os_str()])?;
+    shop.pack(&site, &format!("ctru-{}-site", shop.version))
+}
+
+/// Makes the bill of materials of each program and of the wheels.
+pub(super) fn materials(shop: &Workshop) -> Result<()> {
+    shop.call(".ci/tool", ["cargo-cyclonedx", "--version", "0.5.9"])?;
+    let root = workspace::root();
+    let tool = root.join("target/tools/bin/cargo-cyclonedx");
+    let options = ["cyclonedx", "--format=json", "--override-filename=materials"];
+    shop.call(&tool.to_string_lossy(), options)?;
+    // The tool writes into the folder of every package.
+    let made = shop.call("git", ["ls-files", "-o", "--exclude-standard", "*/materials.json"])?;
+    for made in made.lines() {
+        let path = root.join(made);
+        let list = fs::read_to_string(&path).at("read", &path)?;
+        fs::remove_file(&path).at("remove", &path)?;
+        let package = made.trim_start_matches("crates/").trim_end_matches("/materials.json");
+        if PROGRAMS.iter().any(|(name, _)| *name == package) || package == "ctru-python" {
+            // Paths in it are those of this machine.
+            let list = list.replace(&format!("{}/", root.display()), "");
+            shop.write(&format!("{package}-{}.cdx.json", shop.version), list)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_come_after_what_they_need() {
+        let package = |name: &str, publish: &str, dependencies: &str| {
+            format!(r#"{{"name":"{name}","publish":{publish},"dependencies":[{dependencies}]}}"#)
+        };
+        let needs =
+            |name: &str, kind: &str| format!(r#"{{"name":"{name}","kind":{kind},"path":"/p"}}"#);
+        let packages = [
+            package("a", "null", &needs("c", "null")),
+            package("b", "[]", ""),
+            package("c", "null", &format!("{},{}", needs("d", "\"build\""), needs("a", "\"dev\""))),
+            package("d", "null", r#"{"name":"serde","kind":null,"path":null}"#),
+        ];
+        let metadata = format!(r#"{{"packages":[{}]}}"#, packages.join(","));
+        assert_eq!(in_order(&metadata).unwrap(), ["d", "c", "a"]);
+    }
+}
