@@ -696,7 +696,7 @@ mod tests {
                 let is_host = !request.is_on_device() && !request.keys.are_loaded();
                 assert!(!is_fused || is_host && request.count <= tuning.fused_batch);
                 assert!(!by_matrix || request.keys.are_one());
-                assert!([2, 8, 16].contains(&roots));
+                assert!([1, 2, 8, 16].contains(&roots));
             }
             // What callers do together has a kernel, and nobody checks keys on the device.
             if plan.is_coalesced {

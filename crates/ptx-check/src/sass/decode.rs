@@ -258,7 +258,10 @@ impl<'a> Decoder<'a> {
                 Kind::Barrier | Kind::WarpBarrier,
                 [] | [Operand::Integer(_) | Operand::Register(..)],
             )
-            | (Kind::LeaveConvergence, [Operand::Barrier(_)])
+            | (
+                Kind::LeaveConvergence,
+                [Operand::Barrier(_)] | [Operand::Predicate(..), Operand::Barrier(_)],
+            )
             | (Kind::Nothing, []) => demand(Class::Barrier, with_guard(&sources.concat())),
             (Kind::Collect, [Operand::Register(..), label]) => {
                 demand(Class::Barrier, with_guard(&sources.concat()));

@@ -405,6 +405,11 @@ fn threads_meet_where_they_should() {
         LDS R7, [R0]";
     is_clean(parted);
     leaks(Class::SharedLoadAddress, &parted.replace("[R0]", "[R6]"));
+    is_clean(&parted.replace("BREAK B1", "@P0 BREAK !P0, B1"));
+    leaks(
+        Class::Barrier,
+        &parted.replace("BREAK B1", "ISETP.NE.AND P1, PT, R1, RZ, PT\n        BREAK P1, B1"),
+    );
     is_refused(&parted.replace("BSSY B0, `(.L_x_1)", "BSSY B0, `(.L_x_99)"), "meet elsewhere");
     is_refused(&parted.replace("BSSY B0", "BSSY B2"), "meet elsewhere");
     is_refused(&parted.replace("BSYNC B0", "@P0 BSYNC B0"), "another kind");
