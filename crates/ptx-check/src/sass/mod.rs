@@ -25,10 +25,11 @@
 //!   and bank 4 holds addresses of tables. Other banks and offsets after the parameters are
 //!   refused. An index must be public.
 //! - **Control flow**: a branch jumps to a label of the kernel. A branch with modifiers or further
-//!   conditions (`BRA.U`, `BRA.DIV`) may or may not jump, and if it does not jump, nothing is known
-//!   about its guard. `CALL.REL.NOINC` is a jump, too, because `RET` is refused. `BSSY` and `BSYNC`
-//!   continue at the next instruction, which `convergence` checks. Indirect branches are refused.
-//!   After the last exit, there may be a jump to itself and `NOP`s, which are never executed.
+//!   conditions (`BRA.U`, `BRA.DIV`, `BRA.CONV`) may or may not jump, and if it does not jump,
+//!   nothing is known about its guard. `CALL.REL.NOINC` is a jump, too, because `RET` is refused.
+//!   `BSSY` and `BSYNC` continue at the next instruction, which `convergence` checks. Indirect
+//!   branches are refused. After the last exit, there may be a jump to itself and `NOP`s, which are
+//!   never executed.
 //! - **Warps**: shuffles, votes, matrix products and `R2UR` read registers of other threads of the
 //!   warp. The predicates of one thread tell nothing about those. A warp has one set of uniform
 //!   registers. The decoder trusts that the assembler writes them only where all threads of the

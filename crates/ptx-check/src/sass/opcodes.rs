@@ -109,7 +109,7 @@ const ROWS: &[Row] = &[
     (&["LDSM"], &["16", "M88", "4"], Kind::LoadMatrices),
     (&["STS"], LOAD, Kind::StoreShared),
     (&["SHFL"], &["IDX", "UP", "DOWN", "BFLY"], Kind::Shuffle),
-    (&["BRA"], &["U", "DIV"], Kind::Branch),
+    (&["BRA"], &["U", "DIV", "CONV"], Kind::Branch),
     (&["CALL"], &["REL", "NOINC"], Kind::Call),
     (&["EXIT"], &[], Kind::Exit),
     (&["BAR"], &["SYNC", "DEFER_BLOCKING"], Kind::Barrier),

@@ -263,6 +263,9 @@ fn collectives_may_be_skipped() {
     is_refused(&collective.replace("ENDCOLLECTIVE", "NOP"), "ENDCOLLECTIVE");
     leaks(Class::Barrier, &collective.replace("BRA.DIV", "MOV R9, R1\nBRA.DIV"));
     leaks(Class::Branch, &collective.replace("BRA.DIV", "R2UR UR6, R1\nBRA.DIV"));
+    let converged = collective.replace("BRA.DIV", "BRA.CONV");
+    is_clean(&converged);
+    leaks(Class::Branch, &converged.replace("BRA.CONV", "R2UR UR6, R1\nBRA.CONV"));
 }
 
 #[test]
