@@ -63,6 +63,22 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
             "divide_leaves" => (0, 2.0),
             // An operation is 16 coefficients of eight products of a matrix and a vector.
             "frobenius" => (0, 4.0 * 16.0 * 8.0 / R::N as f64),
+            // NTRU Prime. Its other hashes are SHA-512, and it seldom draws again.
+            "ntruprime_stream" => (shake256(4 * R::N), 0.0),
+            "ntruprime_draw" => (shake256(8 * R::N + R::TERNARY_BYTES), 0.0),
+            "ntruprime_encrypt" | "ntruprime_divide" => (0, 2.0),
+            "ntruprime_decrypt" => (0, 3.0),
+            "ntruprime_short"
+            | "ntruprime_draw_again"
+            | "ntruprime_invert"
+            | "ntruprime_decode"
+            | "ntruprime_encode"
+            | "ntruprime_unpack"
+            | "ntruprime_pack"
+            | "ntruprime_hash_public_keys"
+            | "ntruprime_hash_private_keys"
+            | "ntruprime_confirm"
+            | "ntruprime_shared_secret" => (0, 0.0),
             "multiply_sampled"
             | "multiply_rounded"
             | "sample"
