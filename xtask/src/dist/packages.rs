@@ -102,9 +102,12 @@ pub(super) fn npm(shop: &Workshop) -> Result<()> {
 
 /// Makes the site: the page, which uses the npm package, and the documentation of the crates.
 pub(super) fn site(shop: &Workshop) -> Result<()> {
-    let site = shop.work.join("site");
-    if site.exists() {
-        fs::remove_dir_all(&site).at("remove", &site)?;
+    let (site, docs) = (shop.work.join("site"), shop.work.join("target/doc"));
+    // Pages of an earlier run would stay.
+    for folder in [&site, &docs] {
+        if folder.exists() {
+            fs::remove_dir_all(folder).at("remove", folder)?;
+        }
     }
     shop.call("web/assemble", [Path::new("crates/ctru-wasm/npm"), &site])?;
     // As for lints, documentation needs neither C nor CUDA.
@@ -114,7 +117,6 @@ pub(super) fn site(shop: &Workshop) -> Result<()> {
     let left_out = left_out.iter().flat_map(|name| ["--exclude", name]);
     let arguments = ["doc", "--workspace", "--no-deps", "--all-features"];
     shop.call_with("cargo", arguments.into_iter().chain(left_out), &variables)?;
-    let docs = shop.work.join("target/doc");
     shop.call("cp", ["-r".as_ref(), docs.as_os_str(), site.join("docs").as_os_str()])?;
     shop.pack(&site, &format!("ctru-{}-site", shop.version))
 }
