@@ -99,7 +99,7 @@ pub(crate) fn cargo(command: &mut Command, folder: &Path, home: &Path) -> Result
 }
 
 /// Returns cargo's home.
-fn user_home() -> PathBuf {
+pub(crate) fn user_home() -> PathBuf {
     let home = || std::env::home_dir().unwrap_or_default().join(".cargo");
     std::env::var_os("CARGO_HOME").map_or_else(home, Into::into)
 }

@@ -25,7 +25,7 @@ pub(super) fn make(shop: &Workshop) -> Result<()> {
     let unit = root.join("deploy/systemd/ctru-server.service");
     let unit = fs::read_to_string(&unit).at("read", &unit)?;
     for (path, text) in [
-        ("DEBIAN/control", control(&shop.version, glibc(&built)?)),
+        ("DEBIAN/control", control(&shop.version, glibc(shop, &built)?)),
         ("usr/lib/systemd/system/ctru-server.service", unit.replace("/usr/local/bin", "/usr/bin")),
         ("usr/lib/sysusers.d/ctru-server.conf", GROUP.to_owned()),
         (&format!("{LIBRARIES}/pkgconfig/ctru.pc"), for_pkg_config(&shop.version)),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::files;
 use super::workshop::Workshop;
-use crate::{Error, IoContext, Result, workspace};
+use crate::{Error, IoContext, Result, isolated, workspace};
 
 /// Unpacks all archives, and searches what was in them.
 pub(super) fn search(shop: &Workshop) -> Result<()> {
@@ -15,8 +15,8 @@ pub(super) fn search(shop: &Workshop) -> Result<()> {
         std::fs::create_dir(&to).at("create", &to)?;
         unpack(shop, &file, &to)?;
     }
-    let home = std::env::home_dir().unwrap_or_default();
-    let places = [workspace::root(), home.join(".cargo"), home.join(".rustup")];
+    let rustup = std::env::home_dir().unwrap_or_default().join(".rustup");
+    let places = [workspace::root(), isolated::user_home(), rustup];
     let mut arguments: Vec<OsString> = ["-rlaF"].map(Into::into).to_vec();
     arguments.extend(places.into_iter().flat_map(|place| ["-e".into(), place.into()]));
     arguments.push(folder.path().into());

@@ -5,8 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_check::tools;
-
 use super::workshop::Workshop;
 use crate::{Result, workspace};
 
@@ -44,7 +42,7 @@ pub(super) fn built(shop: &Workshop) -> PathBuf {
 
 /// Packs what was built into `folder`.
 fn archive(shop: &Workshop, processor: &str, folder: &Path) -> Result<()> {
-    let glibc = glibc(folder)?;
+    let glibc = glibc(shop, folder)?;
     let name = format!("ctru-{}-{processor}-linux-glibc2.{glibc}", shop.version);
     shop.pack(&shop.gather(&name, &contents(folder))?, &name)
 }
@@ -65,12 +63,11 @@ fn contents(folder: &Path) -> Vec<(PathBuf, String)> {
 }
 
 /// Returns the least version of the library for C, 2.X, that has all that the programs need.
-pub(super) fn glibc(folder: &Path) -> Result<u32> {
+pub(super) fn glibc(shop: &Workshop, folder: &Path) -> Result<u32> {
     let mut newest = 0;
     for (_, file) in PROGRAMS {
-        let mut list = std::process::Command::new("readelf");
-        list.arg("-VW").arg(folder.join(file));
-        newest = newest.max(newest_of(&tools::text(&mut list)?));
+        let list = shop.call("readelf", ["-VW".as_ref(), folder.join(file).as_os_str()])?;
+        newest = newest.max(newest_of(&list));
     }
     Ok(newest)
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use ptx_check::tools;
 
-use crate::{Error, IoContext, Result, process, workspace};
+use crate::{Error, IoContext, Result, isolated, process, workspace};
 
 /// The folders and the variables of a run.
 pub(super) struct Workshop {
@@ -39,13 +39,9 @@ impl Workshop {
         }
         let time = git(&["log", "-1", "--format=%ct"])?.trim().to_owned();
         let system = tools::text(Command::new("rustc").args(["--print", "sysroot"]))?;
-        let home = std::env::var("CARGO_HOME").map_or_else(
-            |_| std::env::home_dir().unwrap_or_default().join(".cargo"),
-            PathBuf::from,
-        );
         let flags = [
             (root, "."),
-            (home.join("registry/src"), "registry"),
+            (isolated::user_home().join("registry/src"), "registry"),
             (Path::new(system.trim()).join("lib/rustlib/src/rust"), "rust"),
         ]
         .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()))
