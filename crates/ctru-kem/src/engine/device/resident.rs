@@ -140,15 +140,15 @@ impl<M> Clone for ResidentKeys<'_, M> {
 /// except that every string of the right length is an encapsulation key of NTRU Prime.
 ///
 /// If a row is refused, operations of all rows may have been done, also of this one, and every
-/// shared secret is overwritten with zeros. The ciphertext of CTRU-Prime of a row whose polynomial
+/// shared secret is overwritten with zeros. In CTRU-Prime, the ciphertext of a row whose polynomial
 /// is 0 shows its message, so do not use any.
 ///
 /// For each row of a decapsulation key, the device computes one word: 0 for a key, else whether the
-/// secret polynomial is at fault and what is wrong with the encapsulation key, or for NTRU Prime
-/// with its hash. It runs the same
-/// instructions on the same addresses for all rows. The host searches the words for the first that
-/// is not 0. So time and result show about secrets only which row is the first bad one, and whether
-/// its secret polynomial is at fault.
+/// secret polynomial is at fault, what is wrong with the encapsulation key, and for NTRU Prime
+/// whether the hash of that key is another one. It runs the same instructions on the same addresses
+/// for all rows. The host searches the words for the first that is not 0. So time and result show
+/// about secrets only which row is the first bad one, and whether its secret polynomial is at
+/// fault.
 ///
 /// # Errors
 ///

@@ -221,16 +221,11 @@ impl Set {
     /// Returns the largest number of operations that every kernel accepts in one launch. NTRU Prime
     /// shares some kernels of CTRU-Prime, which has none of the others.
     pub(super) fn most_operations(&self) -> usize {
-        let is_other = |kernel: &&Kernel| kernel.name().starts_with("ntruprime_");
+        let is_ntru_prime = matches!(self.scheme, SchemeKernels::NtruPrime);
         let kernels = table::ALL.iter().map(|kernels| self.kernel(kernels));
-        let most = |kernel: &'static Kernel| kernel.most_operations();
-        match self.scheme {
-            SchemeKernels::CtruPrime(_) => {
-                kernels.filter(|kernel| !is_other(kernel)).map(most).min()
-            }
-            SchemeKernels::NtruPrime => kernels.map(most).min(),
-        }
-        .unwrap_or(0) as usize
+        let used =
+            kernels.filter(|kernel| is_ntru_prime || !kernel.name().starts_with("ntruprime_"));
+        used.map(Kernel::most_operations).min().unwrap_or(0) as usize
     }
 }
 
