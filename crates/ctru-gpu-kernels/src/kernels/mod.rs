@@ -113,9 +113,10 @@ pub(crate) const fn low_bits(count: u32) -> u32 {
     ((1_u64 << count) - 1) as u32
 }
 
-/// Returns `count` in a form that the compiler cannot evaluate. The compiler unrolls loops
-/// whose count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. The
-/// result is the minimum of `count` and the number of threads per block, which is not less.
+/// Returns `count` in a form that the compiler cannot evaluate. The compiler unrolls loops whose
+/// count it knows, and the unrolled loops of Keccak do not fit a GPU's instruction cache. The
+/// result is the minimum of `count` and the number of threads per block, which must be at least
+/// `count`.
 #[inline(always)]
 pub(crate) fn rolled<S: Simt>(s: S, count: u32) -> u32 {
     debug_assert!(count <= s.threads());

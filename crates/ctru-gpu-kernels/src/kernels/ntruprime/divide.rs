@@ -5,7 +5,7 @@ use ctru_math::Ring;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::product::operand::{large_block, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
-use crate::kernels::product::{product_modulo_q, store_row, times_modulo_q};
+use crate::kernels::product::{canonical, product_modulo_q, store_row, times_modulo_q};
 use crate::kernels::warp;
 use crate::simt::Simt;
 
@@ -43,6 +43,5 @@ pub fn divide<S: Simt, R: Ring>(
 #[inline(always)]
 fn third<R: Ring>(sum: i32) -> u16 {
     const { assert!(R::Q % 3 == 1) };
-    let third = times_modulo_q::<R>(product_modulo_q::<R>(sum).into(), (2 * R::Q + 1) / 3);
-    third.min(third.wrapping_sub(R::Q)) as u16
+    canonical::<R>(times_modulo_q::<R>(product_modulo_q::<R>(sum).into(), (2 * R::Q + 1) / 3))
 }

@@ -71,7 +71,7 @@ pub(crate) fn times_modulo_q<R: Ring>(x: u32, factor: u32) -> u32 {
 
 /// Reduces a number in `0..2 q` to `0..q`.
 #[inline(always)]
-fn canonical<R: Ring>(x: u32) -> u16 {
+pub(crate) fn canonical<R: Ring>(x: u32) -> u16 {
     x.min(x.wrapping_sub(R::Q)) as u16
 }
 
