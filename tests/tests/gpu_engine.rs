@@ -19,7 +19,9 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     PinnedBytes, Seeds,
 };
-use ctru_kem::{CtruPrime761, CtruPrimeSet, DecapsulationKey, ParameterSet};
+use ctru_kem::{
+    CtruPrime761, CtruPrimeSet, DecapsulationKey, ParameterSet, Sntrup653, Sntrup761, Sntrup1277,
+};
 use ctru_tests::every_ctru_prime_set;
 use sha3::{Digest, Sha3_256};
 
@@ -61,7 +63,7 @@ fn zeros(engine: &dyn BatchEngine, place: Place, len: usize) -> PinnedBytes {
 
 /// Returns the hash of all results of a batch: key generation, encapsulation and decapsulation.
 /// Every eighth ciphertext is changed before it is decapsulated.
-fn hash<P: CtruPrimeSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
+fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
     let mut hash = Sha3_256::new();
     let mut public = zeros(engine, place, count * sizes.encapsulation_key);
@@ -125,7 +127,7 @@ fn gpu() -> DeviceEngine<CudaDevice> {
 }
 
 /// Checks large batches in each kind of memory.
-fn check_large<P: CtruPrimeSet>() {
+fn check_large<P: ParameterSet>() {
     let engine = gpu();
     for count in operations() {
         let expected = hash::<P>(&CpuEngine::new().unwrap(), count, Place::Loaded);
@@ -141,7 +143,7 @@ fn check_seeds<P: CtruPrimeSet>() {
 }
 
 /// Checks batch sizes close to those of warps, blocks and chunks.
-fn check_sizes<P: CtruPrimeSet>() {
+fn check_sizes<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
@@ -154,7 +156,7 @@ fn check_sizes<P: CtruPrimeSet>() {
 }
 
 /// Checks calls from more threads than there are slots, with batches of one chunk and of several.
-fn check_callers<P: CtruPrimeSet>() {
+fn check_callers<P: ParameterSet>() {
     let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
     let engine = &DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
     let cpu = CpuEngine::new().unwrap();
@@ -177,7 +179,7 @@ fn check_callers<P: CtruPrimeSet>() {
 
 /// Checks data on the device: large batches, and batches of several chunks with ciphertexts and
 /// keys that are aligned and that are not.
-fn check_resident<P: CtruPrimeSet>() {
+fn check_resident<P: ParameterSet>() {
     let device = cuda::open(0).unwrap();
     for count in operations() {
         resident::check_operations::<P, _>(&device, &gpu(), count, false, 0);
@@ -191,6 +193,29 @@ fn check_resident<P: CtruPrimeSet>() {
 }
 
 every_ctru_prime_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
+
+/// Checks a set of Streamlined NTRU Prime in the same ways.
+fn check_ntru_prime<P: ParameterSet>() {
+    check_large::<P>();
+    check_sizes::<P>();
+    check_callers::<P>();
+    check_resident::<P>();
+}
+
+#[test]
+fn sntrup653() {
+    check_ntru_prime::<Sntrup653>();
+}
+
+#[test]
+fn sntrup761() {
+    check_ntru_prime::<Sntrup761>();
+}
+
+#[test]
+fn sntrup1277() {
+    check_ntru_prime::<Sntrup1277>();
+}
 
 /// Checks that one engine over all GPUs, or over one GPU twice if there is only one, gives the
 /// results of the CPU engine.

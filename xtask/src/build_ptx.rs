@@ -62,7 +62,9 @@ fn run_for(kernels: &impl Kernels, options: &Options) -> Result<()> {
 }
 
 fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
-    let compiler = compiler::find(options.compiler.as_deref(), None)?;
+    // Without a manifest, these are the first kernels of their crate.
+    let before = Manifest::read(&kernels.manifest()).ok().map(|manifest| manifest.compiler());
+    let compiler = compiler::find(options.compiler.as_deref(), before.as_ref())?;
     println!("building with {}, {}", compiler.rustc.display(), compiler.version);
     if options.draft {
         let draft = kernels.compile(&compiler, kernels.arch(), How::default())?;

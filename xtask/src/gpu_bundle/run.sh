@@ -14,6 +14,7 @@ cd "$bundle/../.." || exit 1
 export CTRU_REQUIRE_GPU=1 CTRU_VECTORS="$PWD/tests/vectors"
 export CTRU_GPU_OPERATIONS=${CTRU_GPU_OPERATIONS:-1048576}
 failed=0
+records=(tests/vectors/ctru-prime-*.jsonl tests/vectors/sntrup{653,761,1277}.jsonl)
 
 # Runs a command, writes its output to a log, and prints whether it succeeded.
 check() {
@@ -38,7 +39,7 @@ if [[ $what == tests || $what == all ]]; then
     check kernels "$bundle/kernels" --include-ignored --test-threads 2
     check gpu_engine "$bundle/gpu_engine" --test-threads 2
     check selftest "$bundle/ctru" selftest --engine gpu
-    check kat "$bundle/ctru" kat check --engine gpu tests/vectors/ctru-prime-*.jsonl
+    check kat "$bundle/ctru" kat check --engine gpu "${records[@]}"
     check paper_kernels "$bundle/paper_kernels" --test-threads 2
     check paper_kem "$bundle/paper_kem" --test-threads 2
 fi
@@ -62,7 +63,7 @@ if [[ $what == sanitizer || $what == all ]]; then
     for tool in memcheck racecheck synccheck; do
         sanitize=(compute-sanitizer --tool "$tool" --error-exitcode 1)
         check "$tool-kat" "${sanitize[@]}" "$bundle/ctru" kat check --engine gpu \
-            --chunk 32 --slots 2 tests/vectors/ctru-prime-*.jsonl
+            --chunk 32 --slots 2 "${records[@]}"
         for test in machine kernels paper_kernels paper_kem; do
             check "$tool-$test" "${sanitize[@]}" "$bundle/$test" --test-threads 1
         done

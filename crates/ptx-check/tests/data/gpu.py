@@ -108,8 +108,10 @@ def planted():
 
 def on_gpu(file, kernel, grid, block, shared, arguments):
     """Returns the arrays that the kernel writes."""
-    # The compiler may be newer than the driver. No instruction here is newer than PTX 8.0.
-    text = re.sub(r"(?m)^\.version .*", ".version 8.0", (here / file).read_text())
+    # The compiler may be newer than the driver. Nothing here is newer than PTX 8.8.
+    text = re.sub(r"(?m)^\.version .*", ".version 8.8", (here / file).read_text())
+    # The section with the names of inlined functions is not in the file.
+    text = re.sub(r", function_name [^/\n]*", " ", text)
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as ptx:
         ptx.write(text)
         ptx.flush()
@@ -160,6 +162,15 @@ def on_cpu(program, file, kernel, grid, block, shared, arguments):
         return [np.fromfile(path, dtype) for path, dtype in results]
 
 
+def relative_error(expected, actual):
+    """Returns the largest relative error, where not both numbers are the same or no number."""
+    a, b = expected.astype(float), actual.astype(float)
+    differ = (a != b) & ~(np.isnan(a) & np.isnan(b))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(differ, np.abs(a - b) / np.abs(a), 0)
+    return float(np.max(np.nan_to_num(error, nan=np.inf)))
+
+
 def main():
     program, *names = sys.argv[1:]
     # Each array gets memory of its own, so that compute-sanitizer knows where it ends.
@@ -173,8 +184,7 @@ def main():
     for name, *case in cases():
         expected, actual = on_gpu(*case), on_cpu(program, *case)
         if name in APPROXIMATE:
-            pairs = [(a.astype(float), b.astype(float)) for a, b in zip(expected, actual)]
-            error = max(float(np.max(np.abs(a - b) / np.abs(a))) for a, b in pairs)
+            error = max(map(relative_error, expected, actual))
             says, is_right = f"largest relative error {error:.1e}", error < 1e-5
         else:
             is_right = all(a.tobytes() == b.tobytes() for a, b in zip(expected, actual))
