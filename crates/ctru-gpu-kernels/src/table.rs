@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use ctru_math::Ring;
+use ctru_math::{NtruPrimeRing, Ring};
 
 use crate::descriptor::Rows::{EachOperation, EachOrShared, EachPair, InWholeBlocks, One};
 use crate::kernels::*;
@@ -22,7 +22,8 @@ pub const fn ciphertext_bytes<R: Ring>() -> u32 {
 /// entry point per ring, such as `name_761`. It runs the function
 /// [`room::module::function`](crate::kernels) for the ring `R`, in blocks of the shape
 /// `room::module::shape::<R>()`. With `for every ring` before the equals sign, the function does
-/// not depend on the ring, and there is one entry point, `name`. `rows` is one of
+/// not depend on the ring, and there is one entry point, `name`. After the arrays, it can take
+/// scalars, as in `; scalar: number = value`, whose values may depend on the ring. `rows` is one of
 /// [`Rows`](crate::descriptor::Rows), and `row` is the number of elements in a row. A number `m`
 /// after `row` declares that the kernel accesses whole groups of `m` elements. A type after the
 /// bracket, as in `[rows; row] as u32`, declares that the kernel casts the array to elements of
@@ -308,7 +309,7 @@ macro_rules! for_each_kernel {
                 ntruprime::divide::divide(
                     inverses: u16[EachOperation; row::<R>(); 8],
                     small: u8[EachOperation; row::<R>(); 8],
-                    quotients: u16[EachOperation; row::<R>(); 8]);
+                    h: u16[EachOperation; row::<R>(); 8]);
             NTRUPRIME_DRAW_AGAIN "ntruprime_draw_again" =
                 ntruprime::again::draw_again(
                     seeds: u64[EachOperation; 2 * SEED_WORDS],
@@ -317,30 +318,29 @@ macro_rules! for_each_kernel {
                     rho: u64[EachOperation; ntruprime::draw::rho_words::<R>()],
                     inverses: u8[EachOperation; row::<R>(); 8],
                     invertible: u64[EachOperation; 1]);
-            NTRUPRIME_ENCODE "ntruprime_encode" =
-                ntruprime::pack::public_keys(
-                    h: u16[EachOperation; row::<R>(); 8],
-                    keys: u8[EachOperation; ntruprime::public_key_bytes::<R>()] as u32);
-            NTRUPRIME_PACK "ntruprime_pack" =
+            NTRUPRIME_PACK "ntruprime_pack" for every ring =
                 ntruprime::pack::private_keys(
                     f: u8[EachOperation; row::<R>(); 8],
                     inverses: u8[EachOperation; row::<R>(); 8],
                     public: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],
                     ids: u8[EachOperation; ID_BYTES],
                     rho: u64[EachOperation; ntruprime::draw::rho_words::<R>()],
-                    keys: u8[EachOperation; ntruprime::private_key_bytes::<R>()] as u32);
-            NTRUPRIME_STREAM "ntruprime_stream" =
+                    keys: u8[EachOperation; ntruprime::private_key_bytes::<R>()] as u32;
+                    degree: u32 = R::N as u32,
+                    encoded: u32 = ntruprime::public_key_bytes::<R>());
+            NTRUPRIME_STREAM "ntruprime_stream" for every ring =
                 ntruprime::stream::encapsulation(
                     seeds: u64[EachOperation; SEED_WORDS],
-                    stream: u64[EachOperation; ntruprime::stream::words::<R>(1)]);
+                    stream: u64[EachOperation; ntruprime::stream::words::<R>(1)];
+                    first: u64 = ntruprime::stream::Before::encapsulation::<R>().words[0],
+                    second: u64 = ntruprime::stream::Before::encapsulation::<R>().words[1],
+                    third: u64 = ntruprime::stream::Before::encapsulation::<R>().words[2],
+                    length: u32 = ntruprime::stream::Before::encapsulation::<R>().length,
+                    row: u32 = ntruprime::stream::words::<R>(1));
             NTRUPRIME_SHORT "ntruprime_short" =
                 ntruprime::sample::short(
                     stream: u64[EachOperation; ntruprime::stream::words::<R>(1)],
                     short: u8[EachOperation; row::<R>()]);
-            NTRUPRIME_DECODE "ntruprime_decode" =
-                ntruprime::keys::decode(
-                    keys: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],
-                    h: u16[EachOperation; row::<R>(); 8]);
             NTRUPRIME_UNPACK "ntruprime_unpack" =
                 ntruprime::keys::unpack(
                     keys: u8[EachOperation; ntruprime::private_key_bytes::<R>(); 4],
@@ -359,27 +359,32 @@ macro_rules! for_each_kernel {
                     ciphertexts: u8[EachOperation; ntruprime::ciphertext_bytes::<R>(); 4],
                     secrets: u8[EachOrShared; 2 * row::<R>(); 8],
                     short: u8[EachOperation; row::<R>(); 8]);
-            NTRUPRIME_HASH_PUBLIC_KEYS "ntruprime_hash_public_keys" =
+            NTRUPRIME_HASH_PUBLIC_KEYS "ntruprime_hash_public_keys" for every ring =
                 ntruprime::hash::public_keys(
                     keys: u8[EachOperation; ntruprime::public_key_bytes::<R>(); 4],
-                    ids: u8[EachOperation; ID_BYTES]);
-            NTRUPRIME_HASH_PRIVATE_KEYS "ntruprime_hash_private_keys" =
+                    ids: u8[EachOperation; ID_BYTES];
+                    bytes: u32 = ntruprime::public_key_bytes::<R>());
+            NTRUPRIME_HASH_PRIVATE_KEYS "ntruprime_hash_private_keys" for every ring =
                 ntruprime::hash::private_keys(
                     keys: u8[EachOperation; ntruprime::private_key_bytes::<R>(); 4],
                     rejections: u64[EachOperation; SEED_WORDS],
-                    faults: u64[EachOperation; 1]);
-            NTRUPRIME_CONFIRM "ntruprime_confirm" =
+                    faults: u64[EachOperation; 1];
+                    packed: u32 = R::TERNARY_BYTES as u32,
+                    encoded: u32 = ntruprime::public_key_bytes::<R>());
+            NTRUPRIME_CONFIRM "ntruprime_confirm" for every ring =
                 ntruprime::hash::confirm(
                     short: u8[EachOperation; row::<R>(); 8],
                     ids: u8[EachOrShared; ID_BYTES],
-                    hashes: u64[EachOperation; ntruprime::hash::TWO_HASHES]);
-            NTRUPRIME_SHARED_SECRET "ntruprime_shared_secret" =
+                    hashes: u64[EachOperation; ntruprime::hash::TWO_HASHES];
+                    degree: u32 = R::N as u32);
+            NTRUPRIME_SHARED_SECRET "ntruprime_shared_secret" for every ring =
                 ntruprime::hash::shared_secret(
                     hashes: u64[EachOperation; ntruprime::hash::TWO_HASHES],
                     rejections: u64[EachOrShared; SEED_WORDS],
                     received: u8[EachOperation; ntruprime::ciphertext_bytes::<R>(); 4],
                     encrypted: u8[EachOperation; ntruprime::ciphertext_bytes::<R>(); 4],
-                    shared_secrets: u64[EachOperation; SEED_WORDS]);
+                    shared_secrets: u64[EachOperation; SEED_WORDS];
+                    bytes: u32 = ntruprime::ciphertext_bytes::<R>());
         }
     };
 }
@@ -394,6 +399,7 @@ macro_rules! ring_descriptors {
     ($($name:ident $text:literal $(for $every:ident ring)? =
         $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$rows:expr; $row:expr $(; $multiple:expr)?] $(as $wider:ty)?),*
+        $(; $($scalar:ident: $number:ident = $value:expr),*)?
     );)*) => {
         $(
             #[doc = concat!("[`",
@@ -416,8 +422,9 @@ macro_rules! ring_descriptors {
                                 $room::$module::shape::<R>(),
                                 $room::$module::$function::<_, R>,
                                 ($($array: $element [$rows; $row $(; $multiple)?]
-                                    $(as $wider)?),*))
-                        }
+                                    $(as $wider)?),*)
+                                $(, ($($scalar: $number),*))?)
+                        }$(.holding(&[$(ctru_simt::scalar::Value::$number($value)),*]))?
                     }};
                 }
                 $crate::descriptor::RingKernels::new(ctru_math::for_each_ring!([of_ring]))
@@ -439,6 +446,7 @@ macro_rules! ring_entry_points {
     ($($name:ident $text:literal $(for $every:ident ring)? =
         $room:ident::$module:ident::$function:ident(
         $($array:ident: $element:ty [$($length:tt)*] $(as $wider:ty)?),*
+        $(; $($scalar:ident: $number:ident = $value:expr),*)?
     );)*) => {
         $(
             macro_rules! of_ring {
@@ -448,7 +456,7 @@ macro_rules! ring_entry_points {
                     // emulator stops at every violation.
                     ctru_simt::entry_point!(unsafe [$text, $crate::suffix!($n $($every)?)],
                         $room::$module::$function::<_, ctru_math::$ring>,
-                        ($($array: $element),*));
+                        ($($array: $element),*) $(, ($($scalar: $number),*))?);
                 };
             }
             $crate::rings_of_entry_points!(of_ring $($every)?);

@@ -44,6 +44,18 @@ pub struct Value {
 impl Value {
     pub(crate) const ZERO: Self = Self { number_type: NumberType::U64, bits: 0 };
 
+    /// Returns the value of a `u32`, also in constants.
+    #[must_use]
+    pub const fn u32(number: u32) -> Self {
+        Self { number_type: NumberType::U32, bits: number as u64 }
+    }
+
+    /// Returns the value of a `u64`, also in constants.
+    #[must_use]
+    pub const fn u64(number: u64) -> Self {
+        Self { number_type: NumberType::U64, bits: number }
+    }
+
     /// Returns the type of the number.
     #[must_use]
     pub const fn number_type(self) -> NumberType {

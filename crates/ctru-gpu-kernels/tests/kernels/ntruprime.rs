@@ -240,6 +240,12 @@ pub(crate) fn packed<R: Arithmetic + NtruPrimeArithmetic>(row: &[u8]) -> Vec<u8>
     packed.as_ref().to_vec()
 }
 
+/// Returns the numbers as which a public key encodes the coefficients of `h`.
+pub(crate) fn numbers<R: Arithmetic>(h: &Poly<R>) -> Vec<u16> {
+    let number = |&c: &u16| (u32::from(c) + R::Q / 2) % R::Q;
+    h.coefficients().iter().map(|c| number(c) as u16).collect()
+}
+
 /// A public key, `f` and `1/g`, and the rest of a private key.
 type Key = (Vec<u8>, [Vec<u8>; 2], Vec<u8>);
 
@@ -249,11 +255,12 @@ fn check_keys<R: Arithmetic + NtruPrimeArithmetic>(keys: &[Key]) {
     let batch = Batch::each(count as u32);
     let public: Vec<Vec<u8>> = keys.iter().map(|(public, ..)| public.clone()).collect();
     let h = Buffer::new(&vec![0xabcd_u16; count * width]);
-    launch(NTRUPRIME_DECODE.of::<R>(), &[&strings(&public), &h], batch);
+    let ids = Buffer::new(&vec![0xa7u8; count * ID_BYTES as usize]);
+    launch(DECODE_MIXED_RADIX.of::<R>(), &[&strings(&public), &h, &ids], batch);
     let check_h = |h: &Buffer| {
         for (key, h) in public.iter().zip(h.content::<u16>().chunks(width)) {
             let expected = mixed_radix::decode_shifted::<R>(&array(key));
-            assert_eq!(h[..R::N], *expected.coefficients());
+            assert_eq!(h[..R::N], numbers(&expected));
         }
     };
     check_h(&h);
@@ -304,7 +311,7 @@ fn check_texts<R: Arithmetic + NtruPrimeArithmetic>(texts: &[Text], one_key: boo
     let key = |i: usize| if one_key { 0 } else { i };
     let h: Vec<_> =
         texts.iter().map(|(_, key, ..)| mixed_radix::decode_shifted::<R>(&array(key))).collect();
-    let h_rows: Vec<_> = h.iter().map(|h| h.coefficients().to_vec()).collect();
+    let h_rows: Vec<_> = h.iter().map(numbers).collect();
     let short: Vec<_> = texts.iter().map(|([r, _], ..)| r.clone()).collect();
     let hashes: Vec<_> = texts.iter().map(|([_, hashes], ..)| hashes.clone()).collect();
     let bytes = ciphertext_bytes::<R>() as usize;

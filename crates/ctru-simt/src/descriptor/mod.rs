@@ -148,20 +148,42 @@ impl Kernel {
     /// [`ScalarError`] if the number or the types of the values are not those of the kernel's
     /// scalars.
     pub fn with(&self, values: &[Value]) -> Result<Self, ScalarError> {
+        self.fits(values)?;
+        Ok(self.copy().holding(values))
+    }
+
+    /// Returns the same kernel as [`with`](Self::with), for a static kernel whose values are
+    /// constants.
+    ///
+    /// # Panics
+    /// If the number or the types of the values are not those of the kernel's scalars.
+    #[must_use]
+    pub const fn holding(mut self, values: &[Value]) -> Self {
+        assert!(self.fits(values).is_ok(), "these are not values of the kernel's scalars");
+        self.set = values.len();
+        let mut i = 0;
+        while i < values.len() {
+            self.values[i] = values[i];
+            i += 1;
+        }
+        self
+    }
+
+    const fn fits(&self, values: &[Value]) -> Result<(), ScalarError> {
         let (kernel, expected, actual) = (self.name, self.scalars.len(), values.len());
         if expected != actual {
             return Err(ScalarError::Count { kernel, expected, actual });
         }
-        let mut set = [Value::ZERO; MOST_SCALARS];
-        for ((place, &value), scalar) in set.iter_mut().zip(values).zip(self.scalars) {
-            let (scalar, expected, actual) =
-                (scalar.name(), scalar.number_type(), value.number_type());
-            if expected != actual {
+        let mut i = 0;
+        while i < actual {
+            let scalar = self.scalars[i].name();
+            let (expected, actual) = (self.scalars[i].number_type(), values[i].number_type());
+            if expected as u8 != actual as u8 {
                 return Err(ScalarError::Type { kernel, scalar, expected, actual });
             }
-            *place = value;
+            i += 1;
         }
-        Ok(Self { values: set, set: actual, ..self.copy() })
+        Ok(())
     }
 
     /// Returns the same kernel for launches in a grid with `y` blocks in its second and `z` blocks

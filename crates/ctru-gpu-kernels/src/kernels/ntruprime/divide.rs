@@ -15,17 +15,17 @@ pub const fn shape<R: Ring>() -> Shape {
     polyphase::shape::<R>()
 }
 
-/// Multiplies small polynomials by inverses, and divides the products by 3.
+/// Multiplies small polynomials by inverses, and divides the products by 3. The quotients are `h`.
 ///
 /// Threads: one warp per product.
 /// Shared memory: first the operands, later the unreduced product in their place.
-/// Arrays: `inverses`, in `0..q`; `small`, signed bytes; `quotients`, in `0..q`.
+/// Arrays: `inverses`, in `0..q`; `small`, signed bytes; `h`, in `0..q`.
 #[inline(always)]
 pub fn divide<S: Simt, R: Ring>(
     s: S,
     inverses: S::Global<u16>,
     small: S::Global<u8>,
-    quotients: S::Global<u16>,
+    h: S::Global<u16>,
     _: Batch,
 ) {
     let operation = s.block();
@@ -34,14 +34,16 @@ pub fn divide<S: Simt, R: Ring>(
     polyphase.stage_small(|block| small_block::<S, R>(s, small, operation, block));
     polyphase.multiply();
     polyphase.for_each_row(|group, folded| {
-        let pairs = warp::pairs(folded.map(third::<R>));
-        store_row::<S, R>(s, quotients, operation, group, pairs);
+        let pairs = warp::pairs(folded.map(number::<R>));
+        store_row::<S, R>(s, h, operation, group, pairs);
     });
 }
 
-/// Returns a third of a coefficient of a product modulo `q`, in `0..q`.
+/// Returns the number of a third of a coefficient of a product, in `0..q`.
 #[inline(always)]
-fn third<R: Ring>(sum: i32) -> u16 {
+fn number<R: Ring>(sum: i32) -> u16 {
     const { assert!(R::Q % 3 == 1) };
-    canonical::<R>(times_modulo_q::<R>(product_modulo_q::<R>(sum).into(), (2 * R::Q + 1) / 3))
+    let third = times_modulo_q::<R>(product_modulo_q::<R>(sum).into(), (2 * R::Q + 1) / 3);
+    let number = u32::from(canonical::<R>(third)) + R::Q / 2;
+    number.min(number.wrapping_sub(R::Q)) as u16
 }

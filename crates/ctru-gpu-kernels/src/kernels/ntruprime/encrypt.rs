@@ -1,16 +1,20 @@
 //! Encryption: the ciphertexts of short polynomials, one warp per operation.
 
 use ctru_math::Ring;
+use ctru_math::kernel::bits;
 
 use super::ciphertext_bytes;
 use super::hash::TWO_HASHES;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::keys::mixed_radix::{Places, Thirds, encode_list};
-use crate::kernels::product::operand::{large_block, small_block};
+use crate::kernels::product::operand::{large_block_of, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
 use crate::kernels::product::product_modulo_q;
 use crate::kernels::{SEED_WORDS, row, warp};
-use crate::simt::Simt;
+use crate::simt::{Simt, U32x4};
+
+/// Coefficients in a group, which is loaded at once.
+const GROUP: u32 = bits::GROUP as u32;
 
 /// Returns where the numbers of a ciphertext and their encoding lie: after `address`, which is a
 /// multiple of 16.
@@ -53,7 +57,14 @@ pub fn encrypt<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let polyphase = Polyphase::<S, R>::new(s);
-    polyphase.stage_large(|block| large_block::<S, R>(s, h, batch.row(operation), block));
+    let rows = row::<R>() / GROUP;
+    polyphase.stage_large(|block| {
+        large_block_of::<S, R>(s, block, |group| {
+            let at = batch.row(operation) * rows + group;
+            let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(h), at);
+            pairs.map(coefficients::<R>)
+        })
+    });
     polyphase.stage_small(|block| small_block::<S, R>(s, short, operation, block));
     polyphase.multiply();
 
@@ -71,6 +82,17 @@ pub fn encrypt<S: Simt, R: Ring>(
     s.sync_warp();
     let bytes = ciphertext_bytes::<R>();
     warp::shift_bytes(s, places.string, ciphertexts, bytes * operation, bytes);
+}
+
+/// Returns two coefficients of `h`, in `0..q`, from their numbers.
+#[inline(always)]
+fn coefficients<R: Ring>(numbers: u32) -> u32 {
+    const { assert!(R::Q < 1 << 13) };
+    let half = R::Q / 2;
+    // Bit 15 of each difference says that the number is at least (q - 1)/2.
+    let difference = (numbers | 0x8000_8000) - (half << 16 | half);
+    let below = (!difference >> 15 & 0x0001_0001) * R::Q;
+    ((difference & 0x7fff_7fff) + below) & 0x7fff_7fff
 }
 
 /// Returns the number of the multiple of 3 nearest to a coefficient of the product, which need not

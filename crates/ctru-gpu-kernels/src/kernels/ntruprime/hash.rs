@@ -3,14 +3,14 @@
 
 use core::array;
 
-use ctru_math::{NtruPrimeRing, Ring};
+use ctru_math::Ring;
 
+use super::Parts;
 use super::sha512::{HALF, half_sha512};
-use super::{ciphertext_bytes, parts, private_key_bytes, public_key_bytes};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::hash::derive::{cut, own_operation};
 use crate::kernels::keys::validate::WRONG_HASH;
-use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, row, word_of_bytes};
+use crate::kernels::{ID_BYTES, SEED_WORDS, eight_bytes, word_of_bytes};
 use crate::simt::Simt;
 
 /// The prefix of what an accepted ciphertext gives. A rejected one has the prefix 0.
@@ -32,11 +32,17 @@ pub const fn shape<R: Ring>() -> Shape {
 
 /// Hashes public keys.
 ///
-/// Arrays: `keys`, rows of [`public_key_bytes`], whose total length is a multiple of 4
-/// bytes; `ids`, rows of [`ID_BYTES`] bytes, the hash and a zero.
+/// Arrays: `keys`, rows of `bytes` bytes, whose total length is a multiple of 4 bytes; `ids`, rows
+/// of [`ID_BYTES`] bytes, the hash and a zero.
 #[inline(always)]
-pub fn public_keys<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, ids: S::Global<u8>, batch: Batch) {
-    let (key, bytes) = (own_operation(s), public_key_bytes::<R>());
+pub fn public_keys<S: Simt, R: Ring>(
+    s: S,
+    keys: S::Global<u8>,
+    ids: S::Global<u8>,
+    batch: Batch,
+    bytes: u32,
+) {
+    let key = own_operation(s);
     if key < batch.operations() {
         let hash = half_sha512(s, PUBLIC_KEY, bytes, string(s, keys, key * bytes, bytes));
         for i in 0..ID_BYTES {
@@ -58,9 +64,9 @@ pub(super) fn id_byte<S: Simt>(s: S, i: u32, byte: u8) -> u8 {
 /// Hashes the secrets of implicit rejection in private keys, and checks the hashes of their public
 /// keys.
 ///
-/// Arrays: `keys`, rows of [`private_key_bytes`], whose total length is a multiple of 4 bytes;
-/// `rejections`, rows of [`SEED_WORDS`] words; `faults`, one word per key, which gets the flag
-/// [`WRONG_HASH`].
+/// Arrays: `keys`, rows of private keys, whose total length is a multiple of 4 bytes; `rejections`,
+/// rows of [`SEED_WORDS`] words; `faults`, one word per key, which gets the flag [`WRONG_HASH`].
+/// Scalars: the bytes of a packed polynomial and of a public key.
 #[inline(always)]
 pub fn private_keys<S: Simt, R: Ring>(
     s: S,
@@ -68,17 +74,17 @@ pub fn private_keys<S: Simt, R: Ring>(
     rejections: S::Global<u64>,
     faults: S::Global<u64>,
     batch: Batch,
+    packed: u32,
+    encoded: u32,
 ) {
-    let key = own_operation(s);
+    let (key, parts) = (own_operation(s), Parts { packed, encoded });
     if key < batch.operations() {
-        let (start, parts) = (key * private_key_bytes::<R>(), parts::<R>());
-        let bytes = R::TERNARY_BYTES as u32;
-        let rho = string(s, keys, start + parts.rho, bytes);
-        store(s, rejections, SEED_WORDS * key, half_sha512(s, POLYNOMIAL, bytes, rho));
-        let bytes = public_key_bytes::<R>();
-        let public = string(s, keys, start + parts.public, bytes);
-        let hash = half_sha512(s, PUBLIC_KEY, bytes, public);
-        let stored = string(s, keys, start + parts.hash, 8 * SEED_WORDS);
+        let start = key * parts.bytes();
+        let rho = string(s, keys, start + parts.rho(), packed);
+        store(s, rejections, SEED_WORDS * key, half_sha512(s, POLYNOMIAL, packed, rho));
+        let public = string(s, keys, start + parts.public(), encoded);
+        let hash = half_sha512(s, PUBLIC_KEY, encoded, public);
+        let stored = string(s, keys, start + parts.hash(), 8 * SEED_WORDS);
         let mut difference = 0;
         for i in 0..SEED_WORDS {
             difference |= hash[i as usize] ^ stored(0, i);
@@ -90,9 +96,10 @@ pub fn private_keys<S: Simt, R: Ring>(
 
 /// Hashes short polynomials, and computes what confirms them in ciphertexts.
 ///
-/// Arrays: `short`, signed bytes; `ids`, rows of [`ID_BYTES`] bytes, the hashes of the public keys,
-/// one per operation or one shared row; `hashes`, rows of [`TWO_HASHES`] words, the hash of the
-/// polynomial and the confirmation.
+/// Arrays: `short`, rows of `degree` signed bytes and as many others as make a multiple of 8;
+/// `ids`, rows of [`ID_BYTES`] bytes, the hashes of the public keys, one per operation or one
+/// shared row; `hashes`, rows of [`TWO_HASHES`] words, the hash of the polynomial and the
+/// confirmation.
 #[inline(always)]
 pub fn confirm<S: Simt, R: Ring>(
     s: S,
@@ -100,12 +107,12 @@ pub fn confirm<S: Simt, R: Ring>(
     ids: S::Global<u8>,
     hashes: S::Global<u64>,
     batch: Batch,
+    degree: u32,
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        let bytes = R::TERNARY_BYTES as u32;
-        let packed = packed::<S, R>(s, short, row::<R>() * operation);
-        let hash = half_sha512(s, POLYNOMIAL, bytes, packed);
+        let packed = packed(s, short, degree, operation);
+        let hash = half_sha512(s, POLYNOMIAL, degree.div_ceil(4), packed);
         let id = ID_BYTES * batch.row(operation);
         let confirmation = half_sha512(s, CONFIRMATION, 2 * 8 * SEED_WORDS, |_, i| match i {
             0..SEED_WORDS => hash[i as usize],
@@ -127,9 +134,10 @@ pub fn confirm<S: Simt, R: Ring>(
 ///
 /// Arrays: `hashes`, rows of [`TWO_HASHES`] words, of which the first half is used; `rejections`,
 /// rows of [`SEED_WORDS`] words, one per operation or one shared row; `received` and `encrypted`,
-/// rows of [`ciphertext_bytes`], whose total length is a multiple of 4 bytes; `shared_secrets`,
-/// rows of [`SEED_WORDS`] words.
+/// rows of `bytes` bytes, whose total length is a multiple of 4 bytes; `shared_secrets`, rows of
+/// [`SEED_WORDS`] words.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 pub fn shared_secret<S: Simt, R: Ring>(
     s: S,
     hashes: S::Global<u64>,
@@ -138,10 +146,10 @@ pub fn shared_secret<S: Simt, R: Ring>(
     encrypted: S::Global<u8>,
     shared_secrets: S::Global<u64>,
     batch: Batch,
+    bytes: u32,
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
-        let bytes = ciphertext_bytes::<R>();
         let start = bytes * operation;
         let differs = is_not_zero(difference(s, [received, encrypted], start, bytes)) as u32;
         // The sum is opaque to the compiler. If it knew that this is the result of a comparison, it
@@ -201,23 +209,19 @@ fn string<S: Simt>(
 }
 
 /// Returns a function that returns the words of a packed polynomial, as [`string`] does for those
-/// of a string. The polynomial begins at byte `start` of an array.
+/// of a string. The polynomial is row `row` of an array, whose rows have whole groups of 8 bytes.
 #[inline(always)]
-fn packed<S: Simt, R: NtruPrimeRing>(
-    s: S,
-    memory: S::Global<u8>,
-    start: u32,
-) -> impl Fn(u32, u32) -> u64 {
-    let memory = s.tail(s.cast::<u8, u64>(memory), start / 8);
+fn packed<S: Simt>(s: S, memory: S::Global<u8>, degree: u32, row: u32) -> impl Fn(u32, u32) -> u64 {
+    let groups = degree.div_ceil(8);
+    let memory = s.tail(s.cast::<u8, u64>(memory), groups * row);
     move |block, place| {
         // A word holds 32 coefficients, so 4 words of bytes.
         let i = 16 * block + place;
-        let last = (R::N as u32).div_ceil(8) - 1;
         let word = (0..4).fold(0, |word, k| {
-            let coefficients = s.load(memory, (4 * i + k).min(last));
+            let coefficients = s.load(memory, (4 * i + k).min(groups - 1));
             word | u64::from(packed_group(coefficients)) << (16 * k)
         });
-        let inside = (2 * R::N as u32).saturating_sub(64 * i).min(64);
+        let inside = (2 * degree).saturating_sub(64 * i).min(64);
         if inside == 64 { word } else { word & ((1 << inside) - 1) }
     }
 }

@@ -1,15 +1,18 @@
-//! Converts encoded keys to arrays, one warp per key.
+//! Converts private keys to arrays, one warp per key. Public keys have the encoding of
+//! [`mixed_radix`].
+//!
+//! [`mixed_radix`]: crate::kernels::keys::mixed_radix
 
 use core::cell::Cell;
 
 use ctru_math::{NtruPrimeRing, Ring};
 
+use super::Parts;
 use super::hash::id_byte;
-use super::{parts, private_key_bytes, public_key_bytes};
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::keys::mixed_radix::MixedRadix;
 use crate::kernels::keys::validate::SECRET_POLYNOMIAL;
-use crate::kernels::keys::{self, Encoding, decode_public, own_key};
+use crate::kernels::keys::{self, decode_public, own_key};
 use crate::kernels::product::operand::subtract_bytes;
 use crate::kernels::{ID_BYTES, SEED_WORDS, low_bits, row, warp};
 use crate::simt::Simt;
@@ -20,62 +23,11 @@ pub const fn shape<R: Ring>() -> Shape {
     keys::shape::<R>()
 }
 
-/// The mixed-radix encoding of centred coefficients plus `(q - 1)/2`.
-pub(crate) enum Shifted {}
-
-impl<R: Ring> Encoding<R> for Shifted {
-    const BYTES: u32 = public_key_bytes::<R>();
-
-    #[inline(always)]
-    fn decode<S: Simt>(s: S) -> u32 {
-        let excess = <MixedRadix as Encoding<R>>::decode(s);
-        replace::<S, R>(s, |number| {
-            let difference = number.wrapping_sub(R::Q / 2);
-            difference.min(difference.wrapping_add(R::Q))
-        });
-        excess
-    }
-
-    #[inline(always)]
-    fn encode<S: Simt>(s: S) {
-        replace::<S, R>(s, |coefficient| {
-            let number = coefficient + R::Q / 2;
-            number.min(number.wrapping_sub(R::Q))
-        });
-        <MixedRadix as Encoding<R>>::encode(s);
-    }
-}
-
-/// Replaces each number of the list of this warp's key.
-#[inline(always)]
-fn replace<S: Simt, R: Ring>(s: S, f: impl Fn(u32) -> u32) {
-    s.sync_warp();
-    warp::for_each(s, R::N as u32, |i| {
-        let address = keys::list::<S, R>(s) + 2 * i;
-        s.store_shared(address, f(s.load_shared::<u16>(address).into()) as u16);
-    });
-    s.sync_warp();
-}
-
-/// Decodes public keys. Every string is one.
-///
-/// Threads: one warp per key.
-/// Arrays: `keys`, rows of [`public_key_bytes`], whose total length is a multiple of 4 bytes; `h`,
-/// in `0..q`.
-#[inline(always)]
-pub fn decode<S: Simt, R: Ring>(s: S, keys: S::Global<u8>, h: S::Global<u16>, batch: Batch) {
-    if let Some(key) = own_key(s, batch) {
-        let start = key * public_key_bytes::<R>();
-        // Strings that are not canonical are keys, too.
-        let _ = decode_public::<S, R, Shifted>(s, (keys, start), h, key, |_, _| ());
-    }
-}
-
 /// Splits private keys into their parts, except for what [`hash`](super::hash::private_keys)
 /// reads, and checks the polynomials.
 ///
 /// Threads: one warp per key.
-/// Arrays: `keys`, rows of [`private_key_bytes`], whose total length is a multiple of 4 bytes;
+/// Arrays: `keys`, rows of [`private_key_bytes`](super::private_key_bytes), whose total length is a multiple of 4 bytes;
 /// `secrets`, two rows of signed bytes per key, `f` and `1/g`; `h`, in `0..q`; `ids`, rows of
 /// [`ID_BYTES`] bytes, the hash of the public key and a zero; `faults`, one word per key, 0 or
 /// [`SECRET_POLYNOMIAL`].
@@ -90,13 +42,14 @@ pub fn unpack<S: Simt, R: Ring>(
     batch: Batch,
 ) {
     let Some(key) = own_key(s, batch) else { return };
-    let (start, parts) = (key * private_key_bytes::<R>(), parts::<R>());
+    let (start, parts) = (key * const { Parts::of::<R>().bytes() }, const { Parts::of::<R>() });
     let (f_fault, weight) = unpack_small::<S, R>(s, (keys, start), (secrets, 2 * key));
-    let g_inverse = start + R::TERNARY_BYTES as u32;
+    let g_inverse = start + parts.g_inverse();
     let (g_fault, _) = unpack_small::<S, R>(s, (keys, g_inverse), (secrets, 2 * key + 1));
-    let _ = decode_public::<S, R, Shifted>(s, (keys, start + parts.public), h, key, |_, _| ());
+    // Strings that are not canonical are keys, too.
+    let _ = decode_public::<S, R, MixedRadix>(s, (keys, start + parts.public()), h, key, |_, _| ());
     warp::for_each(s, ID_BYTES, |i| {
-        let byte: u8 = s.load(keys, start + parts.hash + i.min(8 * SEED_WORDS - 1));
+        let byte: u8 = s.load(keys, start + parts.hash() + i.min(8 * SEED_WORDS - 1));
         s.store(ids, ID_BYTES * key + i, id_byte(s, i, byte));
     });
     let fault = warp::reduce(s, f_fault | g_fault, |a, b| a | b);

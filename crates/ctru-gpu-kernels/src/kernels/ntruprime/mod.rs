@@ -9,6 +9,10 @@
 //! ([`invert`](mod@invert)), draws [`again`] where there is no inverse, divides `g` by `3 f`
 //! ([`divide`](mod@divide)), and encodes the keys ([`pack`]).
 //!
+//! A polynomial modulo `q` that a public key encodes, `h`, is stored as the numbers of its encoding:
+//! each coefficient plus `(q - 1)/2`, modulo `q`. Kernels in whose text a ring occurs only as a
+//! size take the size as a scalar, so that one kernel does for every ring.
+//!
 //! A row of a private key is the packed `f`, the packed `1/g`, the public key, the secret `rho` of
 //! implicit rejection, and the hash of the public key. A row of a ciphertext is the rounded
 //! polynomial and its confirmation.
@@ -30,17 +34,40 @@ use ctru_math::NtruPrimeRing;
 
 use super::SEED_WORDS;
 
-/// Where the parts of a private key begin. `f` is the first, and `1/g` the second.
+/// Where the parts of a private key begin. `f` is the first.
+#[derive(Copy, Clone)]
 pub(crate) struct Parts {
-    public: u32,
-    rho: u32,
-    hash: u32,
+    /// Bytes of a packed polynomial.
+    packed: u32,
+    /// Bytes of a public key.
+    encoded: u32,
 }
 
-pub(crate) const fn parts<R: NtruPrimeRing>() -> Parts {
-    let (packed, encoded) = (R::TERNARY_BYTES as u32, public_key_bytes::<R>());
-    let (public, rho) = (2 * packed, 2 * packed + encoded);
-    Parts { public, rho, hash: rho + packed }
+impl Parts {
+    const fn of<R: NtruPrimeRing>() -> Self {
+        Self { packed: R::TERNARY_BYTES as u32, encoded: public_key_bytes::<R>() }
+    }
+
+    const fn g_inverse(self) -> u32 {
+        self.packed
+    }
+
+    const fn public(self) -> u32 {
+        2 * self.packed
+    }
+
+    const fn rho(self) -> u32 {
+        self.public() + self.encoded
+    }
+
+    const fn hash(self) -> u32 {
+        self.rho() + self.packed
+    }
+
+    /// Returns the number of bytes of a private key.
+    const fn bytes(self) -> u32 {
+        self.hash() + 8 * SEED_WORDS
+    }
 }
 
 /// Returns the number of bytes of a public key.
@@ -52,7 +79,7 @@ pub const fn public_key_bytes<R: NtruPrimeRing>() -> u32 {
 /// Returns the number of bytes of a private key.
 #[must_use]
 pub const fn private_key_bytes<R: NtruPrimeRing>() -> u32 {
-    parts::<R>().hash + 8 * SEED_WORDS
+    Parts::of::<R>().bytes()
 }
 
 /// Returns the number of bytes of a ciphertext.

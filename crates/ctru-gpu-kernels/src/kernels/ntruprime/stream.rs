@@ -26,19 +26,27 @@ pub const fn words<R: NtruPrimeRing>(draws: u32) -> u32 {
 /// Writes the random words of encapsulations.
 ///
 /// Threads: one per operation.
-/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `stream`, rows of [`words`] for one draw.
+/// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `stream`, rows of `row` words, which hold one
+/// draw.
+/// Scalars: those of [`Before`], and the length of a row.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
 pub fn encapsulation<S: Simt, R: Ring>(
     s: S,
     seeds: S::Global<u64>,
     stream: S::Global<u64>,
     batch: Batch,
+    first: u64,
+    second: u64,
+    third: u64,
+    length: u32,
+    row: u32,
 ) {
     let operation = own_operation(s);
     if operation < batch.operations() {
         let seed = words_of_row(s, (seeds, SEED_WORDS), operation);
-        let state: PerThread<S> = begin(s, const { Before::of::<R>(b" encapsulation") }, seed);
-        let row = words::<R>(1);
+        let before = Before { words: [first, second, third], length };
+        let state: PerThread<S> = begin(s, before, seed);
         squeeze(s, true, state, row, |i, word| s.store(stream, row * operation + i, word));
     }
 }
@@ -46,11 +54,17 @@ pub fn encapsulation<S: Simt, R: Ring>(
 /// The bytes before the seed: the name of the set and the use.
 #[derive(Copy, Clone)]
 pub(crate) struct Before {
-    words: [u64; 3],
-    length: u32,
+    pub(crate) words: [u64; 3],
+    /// The number of bytes, at most 24.
+    pub(crate) length: u32,
 }
 
 impl Before {
+    /// Returns the bytes of encapsulations.
+    pub(crate) const fn encapsulation<R: NtruPrimeRing>() -> Self {
+        Self::of::<R>(b" encapsulation")
+    }
+
     /// Returns the bytes for the set of a ring and a use, such as ` encapsulation`.
     ///
     /// # Panics

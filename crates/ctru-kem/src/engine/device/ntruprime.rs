@@ -31,7 +31,7 @@ pub(super) fn generate<'a, Q: Queue>(
     tree.invert(launches, queue, count, f, operands, products)?;
     // h = g / (3 f)
     launches.add(&table::NTRUPRIME_DIVIDE, &[operands, g, products], all);
-    launches.add(&table::NTRUPRIME_ENCODE, &[products, public], all);
+    launches.add(&table::ENCODE_MIXED_RADIX, &[products, public], all);
     launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[public, ids], all);
     launches.add(&table::NTRUPRIME_PACK, &[f, inverses, public, ids, rho, to], all);
     Ok(())
@@ -49,7 +49,8 @@ pub(super) fn decode<'a, Q: Queue>(
     let Decoded { f: secrets, z: rejections, h, ids } = to;
     match kind {
         Kind::Encapsulation => {
-            launches.add(&table::NTRUPRIME_DECODE, &[rows, h], all);
+            // The hashes take the place of the first bytes of the keys, which are those of CTRU-Prime.
+            launches.add(&table::DECODE_MIXED_RADIX, &[rows, h, ids], all);
             launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[rows, ids], all);
         }
         Kind::Decapsulation => {

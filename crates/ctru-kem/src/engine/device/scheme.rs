@@ -69,7 +69,7 @@ pub(super) fn encode<'a, Q: Queue>(
 ) {
     let kernels = match launches.set.scheme {
         SchemeKernels::CtruPrime(encoding) => encoding.encode,
-        SchemeKernels::NtruPrime => &table::NTRUPRIME_ENCODE,
+        SchemeKernels::NtruPrime => &table::ENCODE_MIXED_RADIX,
     };
     launches.add(kernels, memory, all);
 }

@@ -71,8 +71,6 @@ pub(crate) fn of<R: Ring>(kernel: &str) -> Option<Work> {
             "ntruprime_short"
             | "ntruprime_draw_again"
             | "ntruprime_invert"
-            | "ntruprime_decode"
-            | "ntruprime_encode"
             | "ntruprime_unpack"
             | "ntruprime_pack"
             | "ntruprime_hash_public_keys"
