@@ -19,9 +19,7 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     PinnedBytes, Seeds,
 };
-use ctru_kem::{
-    CtruPrime761, CtruPrimeSet, DecapsulationKey, ParameterSet, Sntrup653, Sntrup761, Sntrup1277,
-};
+use ctru_kem::{CtruPrime761, CtruPrimeSet, DecapsulationKey, ParameterSet};
 use ctru_tests::every_ctru_prime_set;
 use sha3::{Digest, Sha3_256};
 
@@ -194,28 +192,30 @@ fn check_resident<P: ParameterSet>() {
 
 every_ctru_prime_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
 
-/// Checks a set of Streamlined NTRU Prime in the same ways.
-fn check_ntru_prime<P: ParameterSet>() {
-    check_large::<P>();
-    check_sizes::<P>();
-    check_callers::<P>();
-    check_resident::<P>();
+/// Makes the same tests for sets of Streamlined NTRU Prime.
+macro_rules! ntru_prime {
+    ($($name:ident $set:ident),*) => {$(
+        mod $name {
+            #[test]
+            fn large() {
+                super::check_large::<ctru_kem::$set>();
+            }
+            #[test]
+            fn sizes() {
+                super::check_sizes::<ctru_kem::$set>();
+            }
+            #[test]
+            fn callers() {
+                super::check_callers::<ctru_kem::$set>();
+            }
+            #[test]
+            fn resident() {
+                super::check_resident::<ctru_kem::$set>();
+            }
+        }
+    )*};
 }
-
-#[test]
-fn sntrup653() {
-    check_ntru_prime::<Sntrup653>();
-}
-
-#[test]
-fn sntrup761() {
-    check_ntru_prime::<Sntrup761>();
-}
-
-#[test]
-fn sntrup1277() {
-    check_ntru_prime::<Sntrup1277>();
-}
+ntru_prime! { sntrup653 Sntrup653, sntrup761 Sntrup761, sntrup1277 Sntrup1277 }
 
 /// Checks that one engine over all GPUs, or over one GPU twice if there is only one, gives the
 /// results of the CPU engine.
