@@ -65,9 +65,15 @@ pub struct Options {
     /// in the machine code for sm_90
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
     plant: Option<u64>,
-    /// Plant leaks only in kernels whose name contains this text
-    #[arg(long, value_name = "TEXT", default_value = "", requires = "plant")]
-    plant_in: String,
+    /// Plant leaks only in kernels whose name contains one of these texts
+    #[arg(
+        long,
+        value_name = "TEXT",
+        value_delimiter = ',',
+        default_value = "",
+        requires = "plant"
+    )]
+    plant_in: Vec<String>,
     /// Also write all counts to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -167,9 +173,10 @@ pub fn run(options: &Options) -> Result<()> {
     // More copies of kernels in one text would make its listing too large.
     const COPIES: usize = 100;
     let decode = |text: &str| programs(&ptxas, &nvdisasm, text, PLANTED);
-    let parts = [&options.kernel, &options.plant_in];
-    let takes =
-        |name: &str| parts.iter().all(|part| name.contains(*part)) && declared::is_strict(name);
+    let takes = |name: &str| {
+        let is_named = options.plant_in.iter().any(|text| name.contains(text));
+        is_named && name.contains(&options.kernel) && declared::is_strict(name)
+    };
     let plan = Plan { takes: &takes, seed, most: 1 };
     declared::judge(plant::search(&text, plan, COPIES, decode)?, seed)
 }

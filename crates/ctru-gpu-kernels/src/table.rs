@@ -411,7 +411,8 @@ macro_rules! ring_descriptors {
                         // SAFETY: the entry point is generated from the same entry of the list, so
                         // it takes these arrays, and it is written for this shape. It stays inside
                         // the rows: the tests run every kernel on arrays of exactly these lengths
-                        // on the emulator, which stops at the first access outside. The indices
+                        // on the emulator, which stops at the first access outside. Scalars have
+                        // no other values than these. The indices
                         // that it accesses depend on the batch and not on the content of the
                         // arrays; `cargo xtask ptx-flow` checks this on the compiled PTX. Where a
                         // content decides a branch, all threads of a warp agree (`draw_again`). So
@@ -424,7 +425,7 @@ macro_rules! ring_descriptors {
                                 ($($array: $element [$rows; $row $(; $multiple)?]
                                     $(as $wider)?),*)
                                 $(, ($($scalar: $number),*))?)
-                        }$(.holding(&[$(ctru_simt::scalar::Value::$number($value)),*]))?
+                        }$(.fixed_to(&[$(ctru_simt::scalar::Value::$number($value)),*]))?
                     }};
                 }
                 $crate::descriptor::RingKernels::new(ctru_math::for_each_ring!([of_ring]))

@@ -106,6 +106,11 @@ pub enum ScalarError {
         /// The type of the value.
         actual: NumberType,
     },
+    /// The kernel is bound to its values.
+    Fixed {
+        /// The name of the kernel.
+        kernel: &'static str,
+    },
 }
 
 impl fmt::Display for ScalarError {
@@ -114,6 +119,7 @@ impl fmt::Display for ScalarError {
             Self::Count { kernel, expected, actual } => {
                 write!(f, "{kernel} takes {expected} scalars, but {actual} values are given")
             }
+            Self::Fixed { kernel } => write!(f, "{kernel} takes no other values of its scalars"),
             Self::Type { kernel, scalar, expected, actual } => {
                 write!(f, "{kernel}: the scalar {scalar} is {expected}, but the value is {actual}")
             }

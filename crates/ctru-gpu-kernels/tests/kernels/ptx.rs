@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::ptx::{MANIFEST, MANIFEST_JSON, MODULE};
 use ctru_gpu_kernels::table;
+use ctru_math::R761;
+use ctru_simt::scalar::Value;
 
 fn names(kernels: &[&'static RingKernels]) -> BTreeSet<&'static str> {
     kernels.iter().flat_map(|kernels| kernels.each()).map(|kernel| kernel.name()).collect()
@@ -19,6 +21,14 @@ fn every_kernel_is_an_entry_point_and_every_entry_point_a_kernel() {
     let entry = |line: &'static str| line.strip_prefix(".visible .entry ")?.strip_suffix('(');
     let entries: BTreeSet<_> = MODULE.text().lines().filter_map(entry).collect();
     assert_eq!(entries, names(table::ALL));
+}
+
+#[test]
+fn scalars_that_sizes_of_arrays_depend_on_cannot_be_changed() {
+    let kernel = table::NTRUPRIME_CONFIRM.of::<R761>();
+    assert_eq!(kernel.values(), [Value::from(761_u32)]);
+    let error = kernel.with(&[Value::from(1277_u32)]).unwrap_err();
+    assert_eq!(error.to_string(), "ntruprime_confirm takes no other values of its scalars");
 }
 
 #[test]

@@ -31,9 +31,11 @@ pub struct Kernel {
     parameters: &'static [Parameter],
     most_operations: u32,
     scalars: &'static [Scalar],
-    /// The values of the scalars: none, or one for each scalar once [`Self::with`] has set them.
+    /// The values of the scalars: none, or one for each scalar once [`Self::with`] or
+    /// [`Self::fixed_to`] has set them.
     values: [Value; MOST_SCALARS],
     set: usize,
+    is_fixed: bool,
     /// The numbers of blocks in the second and in the third dimension of the grid.
     planes: [u32; 2],
     substitute: Option<Substitute>,
@@ -121,6 +123,7 @@ impl Kernel {
             scalars: &[],
             values: [Value::ZERO; MOST_SCALARS],
             set: 0,
+            is_fixed: false,
             planes: [1, 1],
             substitute: None,
         }
@@ -131,7 +134,8 @@ impl Kernel {
     ///
     /// # Safety
     /// The entry point takes these scalars. The promise of [`new`](Self::new) holds for all their
-    /// values.
+    /// values, or for those to which [`fixed_to`](Self::fixed_to) binds the kernel before anything
+    /// else uses it.
     ///
     /// # Panics
     /// If there are more than [`MOST_SCALARS`].
@@ -146,20 +150,24 @@ impl Kernel {
     ///
     /// # Errors
     /// [`ScalarError`] if the number or the types of the values are not those of the kernel's
-    /// scalars.
+    /// scalars, or if the kernel is bound to its values.
     pub fn with(&self, values: &[Value]) -> Result<Self, ScalarError> {
         self.fits(values)?;
-        Ok(self.copy().holding(values))
+        Ok(self.copy().set_to(values))
     }
 
-    /// Returns the same kernel as [`with`](Self::with), for a static kernel whose values are
-    /// constants.
+    /// Returns the same kernel bound to these values of its scalars: launches take no others.
     ///
     /// # Panics
-    /// If the number or the types of the values are not those of the kernel's scalars.
+    /// If the number or the types of the values are not those of the kernel's scalars, or if the
+    /// kernel is bound already.
     #[must_use]
-    pub const fn holding(mut self, values: &[Value]) -> Self {
-        assert!(self.fits(values).is_ok(), "these are not values of the kernel's scalars");
+    pub const fn fixed_to(self, values: &[Value]) -> Self {
+        assert!(self.fits(values).is_ok(), "the kernel does not take these values of its scalars");
+        Self { is_fixed: true, ..self.set_to(values) }
+    }
+
+    const fn set_to(mut self, values: &[Value]) -> Self {
         self.set = values.len();
         let mut i = 0;
         while i < values.len() {
@@ -171,6 +179,9 @@ impl Kernel {
 
     const fn fits(&self, values: &[Value]) -> Result<(), ScalarError> {
         let (kernel, expected, actual) = (self.name, self.scalars.len(), values.len());
+        if self.is_fixed {
+            return Err(ScalarError::Fixed { kernel });
+        }
         if expected != actual {
             return Err(ScalarError::Count { kernel, expected, actual });
         }
@@ -265,7 +276,7 @@ impl Kernel {
     }
 
     /// Returns the values of the scalars. They are not [complete](Self::is_complete) until
-    /// [`with`](Self::with) has set them.
+    /// [`with`](Self::with) or [`fixed_to`](Self::fixed_to) has set them.
     #[must_use]
     pub fn values(&self) -> &[Value] {
         &self.values[..self.set]

@@ -19,7 +19,7 @@ pub const fn shape<R: Ring>() -> Shape {
 ///
 /// Threads: one warp per product.
 /// Shared memory: first the operands, later the unreduced product in their place.
-/// Arrays: `inverses`, in `0..q`; `small`, signed bytes; `h`, in `0..q`.
+/// Arrays: `inverses`, in `0..q`; `small`, signed bytes; `h`, [numbers](super) in `0..q`.
 #[inline(always)]
 pub fn divide<S: Simt, R: Ring>(
     s: S,

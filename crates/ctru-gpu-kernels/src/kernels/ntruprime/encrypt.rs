@@ -43,8 +43,8 @@ pub const fn shape<R: Ring>() -> Shape {
 /// Threads: one warp per operation.
 /// Shared memory: first the operands; later, in their place, the unreduced product, the list of
 /// numbers and the ciphertext.
-/// Arrays: `h`, in `0..q`, one row per operation or one shared row; `short`, signed bytes;
-/// `hashes`, rows of [`TWO_HASHES`] words, of which the second half is the confirmation;
+/// Arrays: `h`, [numbers](super) in `0..q`, one row per operation or one shared row; `short`, signed
+/// bytes; `hashes`, rows of [`TWO_HASHES`] words, of which the second half is the confirmation;
 /// `ciphertexts`, rows of [`ciphertext_bytes`].
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
@@ -84,7 +84,7 @@ pub fn encrypt<S: Simt, R: Ring>(
     warp::shift_bytes(s, places.string, ciphertexts, bytes * operation, bytes);
 }
 
-/// Returns two coefficients of `h`, in `0..q`, from their numbers.
+/// Returns two coefficients of `h`, in `0..q`. The word holds their two numbers.
 #[inline(always)]
 fn coefficients<R: Ring>(numbers: u32) -> u32 {
     const { assert!(R::Q < 1 << 13) };

@@ -27,10 +27,10 @@ pub const fn shape<R: Ring>() -> Shape {
 /// reads, and checks the polynomials.
 ///
 /// Threads: one warp per key.
-/// Arrays: `keys`, rows of [`private_key_bytes`](super::private_key_bytes), whose total length is a multiple of 4 bytes;
-/// `secrets`, two rows of signed bytes per key, `f` and `1/g`; `h`, in `0..q`; `ids`, rows of
-/// [`ID_BYTES`] bytes, the hash of the public key and a zero; `faults`, one word per key, 0 or
-/// [`SECRET_POLYNOMIAL`].
+/// Arrays: `keys`, rows of [`private_key_bytes`](super::private_key_bytes), whose total length is a
+/// multiple of 4 bytes; `secrets`, two rows of signed bytes per key, `f` and `1/g`; `h`,
+/// [numbers](super) in `0..q`; `ids`, rows of [`ID_BYTES`] bytes, the hash of the public key and a
+/// zero; `faults`, one word per key, 0 or [`SECRET_POLYNOMIAL`].
 #[inline(always)]
 pub fn unpack<S: Simt, R: Ring>(
     s: S,

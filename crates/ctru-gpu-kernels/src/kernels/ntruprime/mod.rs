@@ -9,9 +9,9 @@
 //! ([`invert`](mod@invert)), draws [`again`] where there is no inverse, divides `g` by `3 f`
 //! ([`divide`](mod@divide)), and encodes the keys ([`pack`]).
 //!
-//! A polynomial modulo `q` that a public key encodes, `h`, is stored as the numbers of its encoding:
-//! each coefficient plus `(q - 1)/2`, modulo `q`. Kernels in whose text a ring occurs only as a
-//! size take the size as a scalar, so that one kernel does for every ring.
+//! `h`, the polynomial in a public key, is stored as the *numbers* of its encoding: coefficients
+//! plus `(q - 1)/2`, modulo `q`. Kernels that use only sizes of a ring take them as scalars, so one
+//! kernel serves all rings.
 //!
 //! A row of a private key is the packed `f`, the packed `1/g`, the public key, the secret `rho` of
 //! implicit rejection, and the hash of the public key. A row of a ciphertext is the rounded

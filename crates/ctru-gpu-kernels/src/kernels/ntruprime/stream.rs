@@ -28,9 +28,9 @@ pub const fn words<R: NtruPrimeRing>(draws: u32) -> u32 {
 /// Threads: one per operation.
 /// Arrays: `seeds`, rows of [`SEED_WORDS`] words; `stream`, rows of `row` words, which hold one
 /// draw.
-/// Scalars: those of [`Before`], and the length of a row.
+/// Scalars: the bytes before the seed as three words, their number, and the length of a row.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the arrays of a kernel are its arguments")]
+#[expect(clippy::too_many_arguments, reason = "arrays and scalars of a kernel are its arguments")]
 pub fn encapsulation<S: Simt, R: Ring>(
     s: S,
     seeds: S::Global<u64>,

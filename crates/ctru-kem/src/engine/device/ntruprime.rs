@@ -49,7 +49,7 @@ pub(super) fn decode<'a, Q: Queue>(
     let Decoded { f: secrets, z: rejections, h, ids } = to;
     match kind {
         Kind::Encapsulation => {
-            // The hashes take the place of the first bytes of the keys, which are those of CTRU-Prime.
+            // The hash overwrites the ID of CTRU-Prime, which the decoder writes.
             launches.add(&table::DECODE_MIXED_RADIX, &[rows, h, ids], all);
             launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[rows, ids], all);
         }
