@@ -112,11 +112,14 @@ pub(super) fn site(shop: &Workshop) -> Result<()> {
     shop.call("web/assemble", [Path::new("crates/ctru-wasm/npm"), &site])?;
     // As for lints, documentation needs neither C nor CUDA.
     let variables = [("CC", "true"), ("AR", "true"), ("DOCS_RS", "1")];
-    // The server is a program, whose pages would show where its code was generated.
-    let left_out = ["ctru-python", "ctru-server", "ctru-wasm", "ctru-wasm-bindgen"];
-    let left_out = left_out.iter().flat_map(|name| ["--exclude", name]);
-    let arguments = ["doc", "--workspace", "--no-deps", "--all-features"];
-    shop.call_with("cargo", arguments.into_iter().chain(left_out), &variables)?;
+    // A page links to those of other crates that are there already, so each crate comes after those
+    // that it needs. The server is a program, whose pages would show where its code was generated.
+    let order = shop.out.join("crates/ORDER");
+    let order = fs::read_to_string(&order).at("read", &order)?;
+    for name in order.lines().filter(|name| *name != "ctru-server") {
+        let arguments = ["doc", "--quiet", "--no-deps", "--all-features", "-p", name];
+        shop.call_with("cargo", arguments, &variables)?;
+    }
     shop.call("cp", ["-r".as_ref(), docs.as_os_str(), site.join("docs").as_os_str()])?;
     shop.pack(&site, &format!("ctru-{}-site", shop.version))
 }
