@@ -38,7 +38,9 @@ pub struct Shape {
     /// The bytes per operation in which the device can send derived rows.
     pub room: usize,
     /// Whether there is a kernel for whole operations.
-    pub has_fused: bool,
+    pub has_whole: bool,
+    /// Whether there are rows of the right length that are no keys.
+    pub refuses_keys: bool,
     /// The operations of a block that expands seeds from a single row.
     pub expanded_by_block: usize,
 }
@@ -143,7 +145,7 @@ pub enum Travel {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernels {
     /// One kernel does whole operations. Otherwise each step has one.
-    pub is_fused: bool,
+    pub is_whole: bool,
     /// Two threads share the work of a hash.
     pub are_paired: bool,
     /// Products are taken by the matrix of the one key.
@@ -168,6 +170,8 @@ pub struct Chunk {
     pub range: Range<usize>,
     /// Its kernels.
     pub kernels: Kernels,
+    /// Who checks its keys.
+    pub check: Check,
     /// How its arrays travel.
     pub travels: Arrays<Travel>,
     /// How a word for each operation, which says what is wrong with its key, comes to the host.
@@ -245,10 +249,11 @@ impl Request<'_> {
 
     fn check(&self, tuning: &Tuning) -> Check {
         match self.keys {
+            _ if !self.shape.refuses_keys => Check::None,
             _ if self.shape.traffic == Traffic::Loading => Check::Decoding,
             _ if !self.are_unchecked || self.shape.traffic.makes() => Check::None,
             Keys::One => Check::Before,
-            Keys::Each if !self.is_on_device() && self.count <= tuning.fused_batch => Check::Beside,
+            Keys::Each if !self.is_on_device() && self.count <= tuning.whole_batch => Check::Beside,
             Keys::Each => Check::Decoding,
             Keys::LoadedOne | Keys::LoadedEach => Check::None,
         }
@@ -297,7 +302,7 @@ pub fn plan<'a>(request: Request<'a>, machine: &Machine) -> Plan<'a> {
     let (shape, count) = (request.shape, request.count);
     let check = request.check(tuning);
     let largest_row = shape.bytes.keys.max(shape.bytes.rows);
-    let is_coalesced = shape.has_fused
+    let is_coalesced = shape.has_whole
         && matches!(request.keys, Keys::One | Keys::Each)
         && check != Check::Decoding
         && !request.is_on_device()
@@ -371,9 +376,10 @@ impl<'a> Plan<'a> {
         Chunk {
             number,
             device: self.device(number),
-            travels: self.travels(&range, kernels.is_fused),
+            travels: self.travels(&range, kernels.is_whole),
             faults: self.words(8 * range.len()),
             kernels,
+            check: self.check,
             stores: CopiedBy {
                 inputs: streaming_if((least..=most).contains(&request.count)),
                 results: streaming_if(request.count > tuning.temporal_results),
@@ -389,17 +395,17 @@ impl<'a> Plan<'a> {
         let (shape, is_one) = (request.shape, request.keys.are_one());
         let is_receiving = shape.traffic == Traffic::Receiving;
         let largest_batch = match is_one && request.count > 1 && is_receiving {
-            true => tuning.fused_batch_receiving_with_one_key,
-            false => tuning.fused_batch,
+            true => tuning.whole_batch_receiving_with_one_key,
+            false => tuning.whole_batch,
         };
         let least = if is_receiving { tuning.matrix_receiving } else { tuning.matrix_sending };
         Kernels {
-            is_fused: shape.has_fused
+            is_whole: shape.has_whole
                 && !request.keys.are_loaded()
                 && !request.is_on_device()
                 && *check != Check::Decoding
                 && request.count <= largest_batch
-                && len <= tuning.fused_chunk,
+                && len <= tuning.whole_chunk,
             are_paired: request.count <= tuning.paired_batch,
             by_matrix: is_one && len >= least && shape.degree <= tuning.matrix_degree,
             roots: row(&tuning.roots, request.count),
@@ -412,7 +418,7 @@ impl<'a> Plan<'a> {
         if bytes <= self.machine.tuning.zero_copy { Travel::ZeroCopy } else { Travel::Staged }
     }
 
-    fn travels(&self, range: &Range<usize>, is_fused: bool) -> Arrays<Travel> {
+    fn travels(&self, range: &Range<usize>, is_whole: bool) -> Arrays<Travel> {
         let Self { request, machine: Machine { tuning, .. }, .. } = self;
         let Request { shape, keys, places, .. } = request;
         let (len, bytes) = (range.len(), shape.bytes);
@@ -420,7 +426,7 @@ impl<'a> Plan<'a> {
         let seeds = match bytes.seeds {
             0 => Travel::Stays,
             _ if request.are_expanded => {
-                let by_block = if is_fused { 1 } else { shape.expanded_by_block };
+                let by_block = if is_whole { 1 } else { shape.expanded_by_block };
                 if are_few(len.div_ceil(by_block)) { Travel::ZeroCopy } else { Travel::Staged }
             }
             _ if places.seeds == Place::Device => Travel::InPlace,
@@ -433,8 +439,8 @@ impl<'a> Plan<'a> {
         };
         // Whether few bytes travel without a copy, if kernels access each once.
         let is_few = |place: Place, bytes: usize, is_touched_once: bool| {
-            let once = is_fused && is_touched_once && place == Place::Pageable;
-            bytes <= if once { tuning.zero_copy_fused } else { tuning.zero_copy }
+            let once = is_whole && is_touched_once && place == Place::Pageable;
+            bytes <= if once { tuning.zero_copy_whole } else { tuning.zero_copy }
         };
         let row_travel = |place: Place, is_few: bool| match place {
             Place::Device => Travel::InPlace,
@@ -445,7 +451,7 @@ impl<'a> Plan<'a> {
         let is_sending = shape.traffic == Traffic::Sending;
         let rows_are_few = match shape.traffic {
             // Separate kernels read rows several times.
-            Traffic::Receiving => is_fused && is_few(places.rows, bytes.rows * len, false),
+            Traffic::Receiving => is_whole && is_few(places.rows, bytes.rows * len, false),
             _ => is_few(places.rows, bytes.rows * len, is_sending),
         };
         let rows = row_travel(places.rows, rows_are_few);
@@ -459,7 +465,7 @@ impl<'a> Plan<'a> {
             _ if keys.are_loaded() => Travel::Stays,
             _ => {
                 let rows = if *keys == Keys::One { 1 } else { len };
-                let readers = if is_fused { len / rows } else { 1 };
+                let readers = if is_whole { len / rows } else { 1 };
                 let is_few = is_few(places.keys, bytes.keys * rows, is_sending);
                 row_travel(places.keys, is_few && are_few(readers))
             }
@@ -518,7 +524,7 @@ impl fmt::Display for Plan<'_> {
 
 impl fmt::Display for Kernels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_fused {
+        if self.is_whole {
             return f.write_str("one kernel for whole operations");
         }
         f.write_str("a kernel for each step")?;
@@ -545,7 +551,8 @@ mod tests {
             degree,
             bytes: Arrays { seeds, keys, rows, results },
             room: sent,
-            has_fused: matches!(traffic, Traffic::Sending | Traffic::Receiving),
+            has_whole: matches!(traffic, Traffic::Sending | Traffic::Receiving),
+            refuses_keys: true,
             expanded_by_block: 128,
         };
         vec![
@@ -662,8 +669,8 @@ mod tests {
                         (Travel::Stays, _) => {}
                         (travel, Place::Device) => assert_eq!(travel, Travel::InPlace),
                         (Travel::ZeroCopy, _) => {
-                            let most = if chunk.kernels.is_fused || plan.is_coalesced {
-                                tuning.zero_copy_fused
+                            let most = if chunk.kernels.is_whole || plan.is_coalesced {
+                                tuning.zero_copy_whole
                             } else {
                                 tuning.zero_copy
                             };
@@ -681,7 +688,7 @@ mod tests {
                     }
                 }
                 let loads = matches!(request.keys, Keys::LoadedOne | Keys::LoadedEach)
-                    && request.shape.has_fused;
+                    && request.shape.has_whole;
                 assert!(!loads || chunk.travels.keys == Travel::Stays);
             }
         });
@@ -692,15 +699,15 @@ mod tests {
         for_each_plan(|request, machine, plan| {
             let tuning = machine.tuning;
             for chunk in plan.chunks() {
-                let Kernels { is_fused, by_matrix, roots, .. } = chunk.kernels;
+                let Kernels { is_whole, by_matrix, roots, .. } = chunk.kernels;
                 let is_host = !request.is_on_device() && !request.keys.are_loaded();
-                assert!(!is_fused || is_host && request.count <= tuning.fused_batch);
+                assert!(!is_whole || is_host && request.count <= tuning.whole_batch);
                 assert!(!by_matrix || request.keys.are_one());
                 assert!([1, 2, 8, 16].contains(&roots));
             }
             // What callers do together has a kernel, and nobody checks keys on the device.
             if plan.is_coalesced {
-                assert!(request.shape.has_fused && plan.check != Check::Decoding);
+                assert!(request.shape.has_whole && plan.check != Check::Decoding);
                 assert!(plan.len() == 1 && request.count <= machine.coalesced);
             }
         });
@@ -786,7 +793,7 @@ mod tests {
             let mut seen = None;
             of_761(name, count, keys, place, |_, chunks| seen = Some(chunks[0].clone()));
             let Chunk { kernels, travels, .. } = seen.unwrap();
-            (kernels.is_fused, travels.keys, travels.rows)
+            (kernels.is_whole, travels.keys, travels.rows)
         };
         use Travel::{Dma, Staged, ZeroCopy};
         let (each, one) = (Keys::Each, Keys::One);

@@ -36,13 +36,13 @@ pub struct Tuning {
     /// The largest batch whose chunks are done by one kernel for whole operations. Record: 1024
     /// encapsulations in four chunks, copied by the host, are faster with it on an H200, and 4096
     /// are slower; research/mechanisms.md, "for 1,024 in several chunks".
-    pub fused_batch: usize,
+    pub whole_batch: usize,
     /// The same for batches with one key that receive their rows: the kernel decodes the key for
     /// each operation. Record: mechanisms.md, "not for 1,024 with one private key".
-    pub fused_batch_receiving_with_one_key: usize,
+    pub whole_batch_receiving_with_one_key: usize,
     /// The largest chunk that such a kernel does. Record: on an H200 it is faster for 512
     /// operations, and separate kernels are faster for 1024.
-    pub fused_chunk: usize,
+    pub whole_chunk: usize,
     /// The largest batch of which two threads share the work of a hash. Record: mechanisms.md,
     /// "hashes by two threads".
     pub paired_batch: usize,
@@ -68,7 +68,7 @@ pub struct Tuning {
     pub zero_copy: usize,
     /// The same if one kernel does whole operations and touches each byte once, unless the memory
     /// of the caller is pinned. Record: mechanisms.md, "zero-copy up to 2 MiB".
-    pub zero_copy_fused: usize,
+    pub zero_copy_whole: usize,
     /// The most blocks that read the same bytes in pinned memory. Record: mechanisms.md, "a limit
     /// for blocks that read the same bytes".
     pub readers: usize,
@@ -195,9 +195,9 @@ const HOPPER: Tuning = {
     let made = Cut { least: (MIB, 0), ..copied };
     Tuning {
         measured_on: &["NVIDIA H100", "NVIDIA H200"],
-        fused_batch: 1024,
-        fused_batch_receiving_with_one_key: 512,
-        fused_chunk: 512,
+        whole_batch: 1024,
+        whole_batch_receiving_with_one_key: 512,
+        whole_chunk: 512,
         paired_batch: 32768,
         matrix_sending: 8192,
         matrix_receiving: 4096,
@@ -205,7 +205,7 @@ const HOPPER: Tuning = {
         roots: [(1024, 16), (4096, 8), (usize::MAX, 2)],
         powers: [(761, 8192), (usize::MAX, 2048)],
         zero_copy: 64 * KIB,
-        zero_copy_fused: 2 * MIB,
+        zero_copy_whole: 2 * MIB,
         readers: 16,
         streamed_inputs: (1024, 16384),
         temporal_results: 65536,
@@ -232,9 +232,9 @@ static ALL: [Tuning; 1] = [HOPPER];
 /// As the first table, but every batch takes the kernels of large ones, and five key pairs have a
 /// product tree of two levels. For tests, because large batches take minutes on the emulator.
 pub static AS_LARGE: Tuning = Tuning {
-    fused_batch: 0,
-    fused_batch_receiving_with_one_key: 0,
-    fused_chunk: 0,
+    whole_batch: 0,
+    whole_batch_receiving_with_one_key: 0,
+    whole_chunk: 0,
     matrix_sending: 1,
     matrix_receiving: 1,
     matrix_degree: usize::MAX,

@@ -53,13 +53,13 @@ pub(super) fn machine(
     }
     let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
     // Kernels for whole operations are those of small batches.
-    let coalesced = merging.rows.min(chunk).min(tuning.fused_chunk);
+    let coalesced = merging.rows.min(chunk).min(tuning.whole_chunk);
     Ok(Machine { tuning, devices, slots, chunk, coalesced, powers: itoh_tsujii_max_chunk })
 }
 
 impl<D: Device> Batches<D> {
     /// Allocates all memory and starts the threads; see
-    /// [`DeviceEngine::over`](super::DeviceEngine).
+    /// [`DeviceEngine::prepare`](super::DeviceEngine::prepare).
     pub(super) fn new(
         set: &'static Set,
         devices: Vec<D>,
@@ -157,7 +157,7 @@ impl<D: Device> Batches<D> {
     /// done.
     pub(super) fn run(
         &self,
-        mut job: Job<'_, D::Queue>,
+        job: Job<'_, D::Queue>,
         count: usize,
         outputs: Outputs<'_, D::Queue>,
     ) -> Result<(), EngineError> {
@@ -165,8 +165,7 @@ impl<D: Device> Batches<D> {
         let first = job.on.map(|(device, _)| device).or(is_fixed.then_some(0));
         let plan = self.plan(&job, count, &outputs, first);
         let kind = job.work.kind();
-        job.check = self.set.check_of(kind, plan.check);
-        match (job.check, job.keys.rows()) {
+        match (plan.check, job.keys.rows()) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
             (Check::Before, Some(key)) => {
                 let check = Job::new(Work::Decode(kind), JobKeys::Each(key), job.on);
@@ -259,10 +258,9 @@ impl<D: Device> Batches<D> {
         let devices = if count == 1 && on.is_none() { self.devices.len() } else { 1 };
         let (mut chunks, mut chunk) = (Vec::new(), 0);
         for first in 0..devices {
-            let mut job = Job::new(Work::Decode(kind), JobKeys::Each(keys), on);
+            let job = Job::new(Work::Decode(kind), JobKeys::Each(keys), on);
             let first = on.map_or(first, |(device, _)| device);
             let plan = self.plan(&job, count, &Outputs::default(), Some(first));
-            job.check = self.set.check_of(kind, plan.check);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();
             let outputs = Outputs { decoded: &mut decoded, ..Outputs::default() };
             let executed = self.execute(&job, &plan, outputs);

@@ -100,7 +100,7 @@ impl<Q: Queue> Scratch<Q> {
         maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
-        let fused = chunk.min(tuning.fused_chunk);
+        let whole = chunk.min(tuning.whole_chunk);
         Ok(Self {
             decoded: Decoded::new(queue, set, Kind::Decapsulation, chunk)?,
             expansion: queue.allocate(EXPANSION)?,
@@ -111,8 +111,8 @@ impl<Q: Queue> Scratch<Q> {
             coins: queue.allocate(chunk * set.coin_words)?,
             g_coins: queue.allocate(chunk * set.g_coin_words)?,
             rejection_secrets: queue.allocate(chunk * SEED)?,
-            copied_keys: queue.allocate(fused * copied_bytes(set.decapsulation_key_bytes))?,
-            copied_ciphertexts: queue.allocate(fused * copied_bytes(set.ciphertext_bytes))?,
+            copied_keys: queue.allocate(whole * copied_bytes(set.decapsulation_key_bytes))?,
+            copied_ciphertexts: queue.allocate(whole * copied_bytes(set.ciphertext_bytes))?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
             tree: Tree::new(queue, set, chunk, tuning, maps)?,
@@ -169,9 +169,9 @@ pub(super) fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
 pub(super) struct Footprint {
     /// Bytes of device memory per operation, without the following.
     each: usize,
-    /// Bytes of device memory per operation for the first `fused` operations.
+    /// Bytes of device memory per operation for the first `whole` operations.
     copied: usize,
-    fused: usize,
+    whole: usize,
     /// Bytes of pinned memory per operation.
     pinned: usize,
 }
@@ -194,14 +194,14 @@ impl Footprint {
         Self {
             each: keys + ciphertext + decoded + hashed + again + polynomials,
             copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
-            fused: tuning.fused_chunk,
+            whole: tuning.whole_chunk,
             pinned: keys + ciphertext + 2 * seed + seed + 8,
         }
     }
 
     /// Returns the bytes of device memory of a slot for chunks of `chunk` operations.
     pub(super) fn device_bytes(self, chunk: usize) -> usize {
-        chunk.saturating_mul(self.each) + chunk.min(self.fused) * self.copied
+        chunk.saturating_mul(self.each) + chunk.min(self.whole) * self.copied
     }
 
     /// Returns the bytes of pinned memory for this number of operations.
@@ -213,8 +213,8 @@ impl Footprint {
     /// of device memory.
     pub(super) fn largest_chunk(self, bytes: usize) -> usize {
         match bytes / (self.each + self.copied) {
-            small if small < self.fused => small,
-            _ => (bytes - self.fused * self.copied) / self.each,
+            small if small < self.whole => small,
+            _ => (bytes - self.whole * self.copied) / self.each,
         }
     }
 }
@@ -235,8 +235,8 @@ mod tests {
     fn check(parameters: Parameters) {
         let (set, tuning) = (Set::of(parameters).unwrap(), Tuning::of(""));
         let footprint = Footprint::of(set, tuning);
-        let fused = tuning.fused_chunk;
-        for chunk in [2, 3, 255, fused, fused + 1, 1000] {
+        let whole = tuning.whole_chunk;
+        for chunk in [2, 3, 255, whole, whole + 1, 1000] {
             let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
             let slot = Slot::new(queue, set, chunk, tuning, SharedMaps::new()).unwrap();
             let bytes: usize = slot.device_memory().into_iter().map(DeviceMemory::bytes).sum();

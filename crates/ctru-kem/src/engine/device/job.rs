@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::Queue;
-use ctru_gpu_runtime::batch::plan::{Check, Keys, Place, Shape};
+use ctru_gpu_runtime::batch::plan::{Keys, Place, Shape};
 use ctru_gpu_runtime::batch::travel::{Source, Target};
 
 use super::buffers::Decoded;
@@ -108,8 +108,6 @@ pub(super) struct Job<'a, Q: Queue> {
     pub(super) ciphertexts: Option<Source<'a, Q::Memory>>,
     /// The device that has the rows, if they are on one, and the queue whose work comes first.
     pub(super) on: Option<(usize, &'a Q)>,
-    /// Who checks the keys, as the plan says.
-    pub(super) check: Check,
     pub(super) faults: Faults,
 }
 
@@ -123,7 +121,6 @@ impl<'a, Q: Queue> Job<'a, Q> {
             are_unchecked: false,
             ciphertexts: None,
             on,
-            check: Check::None,
             faults: Faults::default(),
         }
     }

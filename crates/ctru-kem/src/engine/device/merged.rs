@@ -272,12 +272,12 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
         match self.operation {
             Operation::Encapsulate => {
                 let seeds = Seeds::Each(seeds.on_device());
-                scheme::encapsulate_fused(&mut launches, scratch, batch, key, seeds, to);
+                scheme::encapsulate_whole(&mut launches, scratch, batch, key, seeds, to);
             }
             operation => {
                 let leaves_rejection = operation == Operation::DecapsulateWithoutRejection;
                 let rejected = leaves_rejection.then(|| rejected.on_device());
-                scheme::decapsulate_fused(
+                scheme::decapsulate_whole(
                     &mut launches,
                     scratch,
                     batch,

@@ -3,7 +3,6 @@
 
 use core::{fmt, iter};
 
-use ctru_gpu_runtime::batch::plan::Check;
 use ctru_gpu_runtime::batch::travel::{Source, Target};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
@@ -411,7 +410,7 @@ impl<D: Device> Resident<'_, D> {
     fn check(&self, kind: Kind, keys: &Memory<D>) -> Result<(), EngineError> {
         let count = rows("keys", self.set().key_bytes(kind), keys)?;
         let on = Some((self.device_of(iter::once(keys))?, self.after));
-        if self.set().check_of(kind, Check::Decoding) == Check::None {
+        if !self.set().shapes.loading[kind as usize].refuses_keys {
             return Ok(());
         }
         let job = Job::new(Work::Decode(kind), JobKeys::Each(Source::Device(keys)), on);

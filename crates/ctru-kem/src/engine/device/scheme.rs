@@ -128,7 +128,7 @@ pub(super) fn encapsulate<'a, Q: Queue>(
 }
 
 /// Encapsulates to encoded keys in one launch.
-pub(super) fn encapsulate_fused<'a, Q: Queue>(
+pub(super) fn encapsulate_whole<'a, Q: Queue>(
     launches: &mut Launches<'a, Q>,
     scratch: &'a Scratch<Q>,
     batch: Batch,
@@ -179,7 +179,7 @@ pub(super) fn decapsulate<'a, Q: Queue>(
 /// Decapsulates with encoded keys in one launch. If there is an array `rejected`, the kernel
 /// writes to it whether each ciphertext is rejected, and leaves the rejection to the host.
 /// `accepted` is memory for shared secrets.
-pub(super) fn decapsulate_fused<'a, Q: Queue>(
+pub(super) fn decapsulate_whole<'a, Q: Queue>(
     launches: &mut Launches<'a, Q>,
     scratch: &'a Scratch<Q>,
     batch: Batch,

@@ -11,7 +11,7 @@ use ctru_gpu_kernels::kernels::ntruprime::draw::rho_words;
 use ctru_gpu_kernels::kernels::ntruprime::stream;
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::batch::plan::{Arrays, Check, Shape};
+use ctru_gpu_runtime::batch::plan::{Arrays, Shape};
 use ctru_gpu_runtime::batch::tuning::Traffic;
 use ctru_math::{Arithmetic, R653, R761, R1277};
 use zeroize::Zeroizing;
@@ -135,7 +135,7 @@ impl Set {
             key_generation: <P::Scheme as Scheme>::KEY_GENERATION,
             encapsulation: <P::Scheme as Scheme>::ENCAPSULATION,
             chain: Chain::of::<R>(),
-            shapes: Self::shapes::<P>(scheme.is_whole()),
+            shapes: Self::shapes::<P>(scheme),
             scheme,
             rejection_secrets: |_, _| {
                 unreachable!("only whole operations leave hashes to the host")
@@ -156,9 +156,8 @@ impl Set {
         }
     }
 
-    /// Returns the shapes of the operations. `is_whole` says whether there are kernels for whole
-    /// operations.
-    const fn shapes<P: ParameterSet>(is_whole: bool) -> Shapes {
+    /// Returns the shapes of the operations.
+    const fn shapes<P: ParameterSet>(scheme: SchemeKernels) -> Shapes {
         const fn shape<P: ParameterSet>(
             name: &'static str,
             traffic: Traffic,
@@ -171,10 +170,13 @@ impl Set {
                 bytes: Arrays { seeds, keys, rows, results },
                 // The device sends encapsulation keys from the memory of ciphertexts.
                 room: P::CIPHERTEXT_BYTES,
-                has_fused: false,
+                has_whole: false,
+                refuses_keys: true,
                 expanded_by_block: 128,
             }
         }
+        // Every string of the right length is an encapsulation key of NTRU Prime.
+        let refuses_keys = !matches!(scheme, SchemeKernels::NtruPrime);
         let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
         let (sent, secret) = (P::CIPHERTEXT_BYTES, SHARED_SECRET_BYTES);
         let pair = KEY_PAIR_SEED_BYTES;
@@ -182,26 +184,21 @@ impl Set {
             key_pairs: shape::<P>("key pairs", Traffic::MakingPairs, [pair, public, private, 0]),
             private_keys: shape::<P>("private keys", Traffic::Making, [pair, 0, private, 0]),
             encapsulation: Shape {
-                has_fused: is_whole,
+                has_whole: scheme.is_whole(),
+                refuses_keys,
                 ..shape::<P>("encapsulations", Traffic::Sending, [SEED_BYTES, public, sent, secret])
             },
             decapsulation: Shape {
-                has_fused: is_whole,
+                has_whole: scheme.is_whole(),
                 ..shape::<P>("decapsulations", Traffic::Receiving, [0, private, sent, secret])
             },
             loading: [
-                shape::<P>("public keys to load", Traffic::Loading, [0, public, 0, 0]),
+                Shape {
+                    refuses_keys,
+                    ..shape::<P>("public keys to load", Traffic::Loading, [0, public, 0, 0])
+                },
                 shape::<P>("private keys to load", Traffic::Loading, [0, private, 0, 0]),
             ],
-        }
-    }
-
-    /// Returns who checks keys of a kind if a plan says `check`. Every string of the right length
-    /// is an encapsulation key of NTRU Prime.
-    pub(super) fn check_of(&self, kind: Kind, check: Check) -> Check {
-        match (self.scheme, kind) {
-            (SchemeKernels::NtruPrime, Kind::Encapsulation) => Check::None,
-            _ => check,
         }
     }
 

@@ -188,7 +188,7 @@ impl<Q: Queue> Slot<Q> {
                 None => None,
             };
             let to = new.unwrap_or(&scratch.decoded);
-            let issued = if job.check == Check::Decoding {
+            let issued = if chunk.check == Check::Decoding {
                 check_keys(set, queue, kind, (&rows, count), to, (secrets, faults), &chunk)
             } else {
                 let mut launches = Launches::new(set, chunk.kernels);
@@ -213,7 +213,7 @@ impl<Q: Queue> Slot<Q> {
         outputs: Outputs<'env, Q>,
     ) -> Result<Issued<'env>, RuntimeError> {
         let Self { set, queue, keys, texts, seeds, secrets, faults, scratch } = self;
-        let Chunk { range, travels, kernels, stores, .. } = &chunk;
+        let Chunk { range, travels, kernels, check, stores, .. } = &chunk;
         let kind = job.work.kind();
         let bytes = |row: usize| range.start * row..range.end * row;
         // A small copy that is issued later may wait for keys of other slots, because the device
@@ -249,7 +249,7 @@ impl<Q: Queue> Slot<Q> {
         };
         let mut launches = Launches::new(set, *kernels);
         let batch = batch_of(range.len(), count);
-        if let (Some(rows), true) = (&encoded, job.check == Check::Decoding) {
+        if let (Some(rows), true) = (&encoded, *check == Check::Decoding) {
             let faults = (&mut *secrets, &mut *faults);
             check_keys(set, queue, kind, (rows, count), key, faults, &chunk)?;
         }
@@ -267,11 +267,11 @@ impl<Q: Queue> Slot<Q> {
         };
         let to = Texts { ciphertexts: &*ciphertexts, shared_secrets };
         match (&encoded, job.work) {
-            (Some(rows), Work::Encapsulate) if kernels.is_fused => {
-                scheme::encapsulate_fused(&mut launches, scratch, batch, rows, seeds.given().0, to);
+            (Some(rows), Work::Encapsulate) if kernels.is_whole => {
+                scheme::encapsulate_whole(&mut launches, scratch, batch, rows, seeds.given().0, to);
             }
-            (Some(rows), _) if kernels.is_fused => {
-                scheme::decapsulate_fused(
+            (Some(rows), _) if kernels.is_whole => {
+                scheme::decapsulate_whole(
                     &mut launches,
                     scratch,
                     batch,
@@ -281,7 +281,7 @@ impl<Q: Queue> Slot<Q> {
                 );
             }
             (_, work) => {
-                if let (Some(rows), false) = (&encoded, job.check == Check::Decoding) {
+                if let (Some(rows), false) = (&encoded, *check == Check::Decoding) {
                     let faults = (false, &*scratch.rejection_secrets);
                     scheme::decode(&mut launches, kind, (rows, count), key, faults);
                 }
@@ -336,7 +336,7 @@ impl<Q: Queue> Slot<Q> {
         if let Some(to) = secrets {
             words_to_bytes(words, to);
         }
-        if job.check == Check::Decoding {
+        if chunk.check == Check::Decoding {
             job.faults.note(chunk.range.start, &faults[..chunk.range.len()]);
         }
         Ok(())

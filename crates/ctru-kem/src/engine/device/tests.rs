@@ -98,7 +98,7 @@ fn batches_of_all_sizes_equal_the_cpu() {
 #[test]
 fn copied_batches_equal_the_cpu() {
     let copies = table(|tuning| {
-        (tuning.zero_copy, tuning.zero_copy_fused, tuning.readers) = (0, 0, 0);
+        (tuning.zero_copy, tuning.zero_copy_whole, tuning.readers) = (0, 0, 0);
         tuning.coalesced_bytes = 0;
         tuning.streamed_inputs = (0, usize::MAX);
         tuning.temporal_results = 2;
@@ -114,7 +114,7 @@ fn copied_batches_equal_the_cpu() {
 #[test]
 fn large_batches_equal_the_cpu() {
     let large = table(|tuning| {
-        (tuning.fused_batch, tuning.fused_chunk) = (0, 0);
+        (tuning.whole_batch, tuning.whole_chunk) = (0, 0);
         (tuning.zero_copy, tuning.readers) = (0, 0);
         (tuning.matrix_receiving, tuning.matrix_sending) = (2, 2);
     });
