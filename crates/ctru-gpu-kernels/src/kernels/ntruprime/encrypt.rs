@@ -43,9 +43,9 @@ pub const fn shape<R: Ring>() -> Shape {
 /// Threads: one warp per operation.
 /// Shared memory: first the operands; later, in their place, the unreduced product, the list of
 /// numbers and the ciphertext.
-/// Arrays: `h`, [numbers](super) in `0..q`, one row per operation or one shared row; `short`, signed
-/// bytes; `hashes`, rows of [`TWO_HASHES`] words, of which the second half is the confirmation;
-/// `ciphertexts`, rows of [`ciphertext_bytes`].
+/// Arrays: `h`, [numbers](super) in `0..q`, one row per operation or one shared row; `short`,
+/// signed bytes; `hashes`, rows of [`TWO_HASHES`] words, of which the second half is the
+/// confirmation; `ciphertexts`, rows of [`ciphertext_bytes`].
 #[inline(always)]
 pub fn encrypt<S: Simt, R: Ring>(
     s: S,
