@@ -44,6 +44,5 @@ pub fn divide<S: Simt, R: Ring>(
 fn number<R: Ring>(sum: i32) -> u16 {
     const { assert!(R::Q % 3 == 1) };
     let third = times_modulo_q::<R>(product_modulo_q::<R>(sum).into(), (2 * R::Q + 1) / 3);
-    let number = u32::from(canonical::<R>(third)) + R::Q / 2;
-    number.min(number.wrapping_sub(R::Q)) as u16
+    canonical::<R>(u32::from(canonical::<R>(third)) + R::Q / 2)
 }

@@ -1,20 +1,16 @@
 //! Encryption: the ciphertexts of short polynomials, one warp per operation.
 
 use ctru_math::Ring;
-use ctru_math::kernel::bits;
 
 use super::ciphertext_bytes;
 use super::hash::TWO_HASHES;
 use crate::descriptor::{Batch, Shape};
 use crate::kernels::keys::mixed_radix::{Places, Thirds, encode_list};
-use crate::kernels::product::operand::{large_block_of, small_block};
+use crate::kernels::product::operand::{large_block_of, load_pairs, small_block};
 use crate::kernels::product::polyphase::{self, Polyphase};
 use crate::kernels::product::product_modulo_q;
 use crate::kernels::{SEED_WORDS, row, warp};
-use crate::simt::{Simt, U32x4};
-
-/// Coefficients in a group, which is loaded at once.
-const GROUP: u32 = bits::GROUP as u32;
+use crate::simt::Simt;
 
 /// Returns where the numbers of a ciphertext and their encoding lie: after `address`, which is a
 /// multiple of 16.
@@ -57,12 +53,9 @@ pub fn encrypt<S: Simt, R: Ring>(
 ) {
     let operation = s.block();
     let polyphase = Polyphase::<S, R>::new(s);
-    let rows = row::<R>() / GROUP;
     polyphase.stage_large(|block| {
         large_block_of::<S, R>(s, block, |group| {
-            let at = batch.row(operation) * rows + group;
-            let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(h), at);
-            pairs.map(coefficients::<R>)
+            load_pairs::<S, R>(s, h, batch.row(operation), group).map(coefficients::<R>)
         })
     });
     polyphase.stage_small(|block| small_block::<S, R>(s, short, operation, block));

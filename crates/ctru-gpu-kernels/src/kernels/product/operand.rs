@@ -63,11 +63,21 @@ pub fn large_block<S: Simt, R: Ring>(
     index: u32,
     block: u32,
 ) -> LargeBlock {
+    large_block_of::<S, R>(s, block, |group| load_pairs::<S, R>(s, memory, index, group))
+}
+
+/// Loads group `group` of row `index` of an array of polynomials, two coefficients per word, the
+/// first one in the low bits.
+#[inline(always)]
+pub fn load_pairs<S: Simt, R: Ring>(
+    s: S,
+    memory: S::Global<u16>,
+    index: u32,
+    group: u32,
+) -> [u32; GROUP / 2] {
     let rows = row::<R>() / GROUP as u32;
-    large_block_of::<S, R>(s, block, |i| {
-        let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(memory), index * rows + i);
-        pairs
-    })
+    let U32x4(pairs) = s.load(s.cast::<u16, U32x4>(memory), index * rows + group);
+    pairs
 }
 
 /// Returns block `block` of a polynomial with coefficients of up to 13 bits. `group(i)` returns its
