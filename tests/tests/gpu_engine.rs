@@ -21,7 +21,6 @@ use ctru_kem::engine::{
 };
 use ctru_kem::{CtruPrime761, CtruPrimeSet, DecapsulationKey, ParameterSet};
 use ctru_tests::every_ctru_prime_set;
-use sha3::{Digest, Sha3_256};
 
 /// The seeds of the tests. Batches of 4096 operations and more cross row 2^32.
 const SEEDS: Expand<'_> = Expand {
@@ -59,18 +58,15 @@ fn zeros(engine: &dyn BatchEngine, place: Place, len: usize) -> PinnedBytes {
     }
 }
 
-/// Returns the hash of all results of a batch: key generation, encapsulation and decapsulation.
+/// Returns all results of a batch: key generation, encapsulation and decapsulation.
 /// Every eighth ciphertext is changed before it is decapsulated.
-fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
+fn results<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -> [Vec<u8>; 5] {
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
-    let mut hash = Sha3_256::new();
     let mut public = zeros(engine, place, count * sizes.encapsulation_key);
     let mut private = zeros(engine, place, count * sizes.decapsulation_key);
     engine
         .generate_rows(parameters, Seeds::Expand(SEEDS), Some(&mut public), &mut private)
         .unwrap();
-    hash.update(&*public);
-    hash.update(&*private);
     let mut alone = zeros(engine, place, private.len());
     engine.generate_rows(parameters, Seeds::Expand(SEEDS), None, &mut alone).unwrap();
     assert!(alone[..] == private[..]);
@@ -84,10 +80,8 @@ fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -
     engine
         .encapsulate_rows(parameters, keys, Seeds::Expand(SEEDS), &mut ciphertexts, &mut secrets)
         .unwrap();
-    hash.update(&*ciphertexts);
-    hash.update(&secrets);
+    let (sent, made) = (ciphertexts.to_vec(), secrets.clone());
     if !resident {
-        let again = (ciphertexts.to_vec(), secrets.clone());
         let keys = KeyRows::Unchecked(&public);
         engine
             .encapsulate_rows(
@@ -98,7 +92,7 @@ fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -
                 &mut secrets,
             )
             .unwrap();
-        assert!((&again.0[..], &again.1) == (&ciphertexts[..], &secrets));
+        assert!(ciphertexts[..] == sent && secrets == made);
     }
 
     for (i, ciphertext) in ciphertexts.chunks_mut(sizes.ciphertext).enumerate().step_by(8) {
@@ -111,26 +105,31 @@ fn hash<P: ParameterSet>(engine: &dyn BatchEngine, count: usize, place: Place) -
     for (i, (own, secret)) in decapsulated.chunks(32).zip(secrets.chunks(32)).enumerate() {
         assert_eq!(own == secret, i % 8 != 0, "operation {i}");
     }
-    hash.update(&decapsulated);
     if !resident {
         let keys = KeyRows::Unchecked(&private);
         engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut secrets).unwrap();
         assert!(secrets == decapsulated);
     }
-    hash.finalize().into()
+    [public.to_vec(), private.to_vec(), sent, made, decapsulated]
 }
 
 fn gpu() -> DeviceEngine<CudaDevice> {
     DeviceEngine::new(cuda::open(0).unwrap(), DeviceOptions::default()).unwrap()
 }
 
+/// Returns an engine whose slots are few and small, so that small batches fill them.
+fn small_chunks() -> DeviceEngine<CudaDevice> {
+    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
+    DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap()
+}
+
 /// Checks large batches in each kind of memory.
 fn check_large<P: ParameterSet>() {
     let engine = gpu();
     for count in operations() {
-        let expected = hash::<P>(&CpuEngine::new().unwrap(), count, Place::Loaded);
+        let expected = results::<P>(&CpuEngine::new().unwrap(), count, Place::Loaded);
         for place in [Place::Host, Place::Pinned, Place::Loaded] {
-            assert_eq!(hash::<P>(&engine, count, place), expected, "{count}, {place:?}");
+            assert!(results::<P>(&engine, count, place) == expected, "{count}, {place:?}");
         }
     }
 }
@@ -142,31 +141,29 @@ fn check_seeds<P: CtruPrimeSet>() {
 
 /// Checks batch sizes close to those of warps, blocks and chunks.
 fn check_sizes<P: ParameterSet>() {
-    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
-    let cpu = CpuEngine::new().unwrap();
+    let (engine, cpu) = (small_chunks(), CpuEngine::new().unwrap());
     for count in [1, 2, 31, 33, 95, 96, 97, 289] {
-        let expected = hash::<P>(&cpu, count, Place::Host);
+        let expected = results::<P>(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned] {
-            assert_eq!(hash::<P>(&engine, count, place), expected, "{count} operations, {place:?}");
+            assert!(
+                results::<P>(&engine, count, place) == expected,
+                "{count} operations, {place:?}"
+            );
         }
     }
 }
 
 /// Checks calls from more threads than there are slots, with batches of one chunk and of several.
 fn check_callers<P: ParameterSet>() {
-    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = &DeviceEngine::new(cuda::open(0).unwrap(), options).unwrap();
-    let cpu = CpuEngine::new().unwrap();
-    let expected = [32, 150].map(|count| (count, hash::<P>(&cpu, count, Place::Host)));
+    let (engine, cpu) = (&small_chunks(), CpuEngine::new().unwrap());
+    let expected = [32, 150].map(|count| (count, results::<P>(&cpu, count, Place::Host)));
     std::thread::scope(|scope| {
         for caller in 0..8 {
-            let (count, expected) = expected[caller % 2];
+            let (count, expected) = &expected[caller % 2];
             scope.spawn(move || {
                 for place in [Place::Host, Place::Pinned, Place::Loaded] {
-                    assert_eq!(
-                        hash::<P>(engine, count, place),
-                        expected,
+                    assert!(
+                        results::<P>(engine, *count, place) == *expected,
                         "{count} operations, {place:?}"
                     );
                 }
@@ -182,15 +179,20 @@ fn check_resident<P: ParameterSet>() {
     for count in operations() {
         resident::check_operations::<P, _>(&device, &gpu(), count, false, 0);
     }
-    let options = DeviceOptions { chunk: 96, slots: 3, ..DeviceOptions::default() };
-    let engine = DeviceEngine::new(device, options).unwrap();
+    let engine = small_chunks();
     for (count, seeds_each, offset) in [(1, true, 0), (97, false, 1), (289, true, 4)] {
         resident::check_operations::<P, _>(&device, &engine, count, seeds_each, offset);
     }
-    resident::check_faults::<P, _>(&device, &engine, 500);
 }
 
-every_ctru_prime_set! { check_large, check_seeds, check_sizes, check_callers, check_resident }
+/// Checks faulty keys on the device.
+fn check_faults<P: CtruPrimeSet>() {
+    resident::check_faults::<P, _>(&cuda::open(0).unwrap(), &small_chunks(), 500);
+}
+
+every_ctru_prime_set! {
+    check_large, check_seeds, check_sizes, check_callers, check_resident, check_faults
+}
 
 /// Makes the same tests for sets of Streamlined NTRU Prime.
 macro_rules! ntru_prime {
@@ -227,15 +229,15 @@ fn several_gpus() {
     let engine = DeviceEngine::over(devices.collect(), DeviceOptions::default()).unwrap();
     let cpu = CpuEngine::new().unwrap();
     for count in [1, 33, 2049, 70_000] {
-        let expected = hash::<Set>(&cpu, count, Place::Host);
+        let expected = results::<Set>(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned, Place::Loaded] {
-            assert_eq!(hash::<Set>(&engine, count, place), expected, "{count}, {place:?}");
+            assert!(results::<Set>(&engine, count, place) == expected, "{count}, {place:?}");
         }
     }
 }
 
-/// Returns the hash of all results of a batch with one key.
-fn hash_of_one_key(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8; 32] {
+/// Returns all results of a batch with one key.
+fn results_of_one_key(engine: &dyn BatchEngine, count: usize, place: Place) -> [Vec<u8>; 2] {
     type Set = CtruPrime761;
     let private = DecapsulationKey::<Set>::generate_deterministic(&[1; 32], &[2; 32]);
     let public = private.encapsulation_key();
@@ -247,7 +249,7 @@ fn hash_of_one_key(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8;
     let keys = KeyRows::Trusted(private.as_ref());
     engine.decapsulate_rows(parameters, keys, &ciphertexts, &mut decapsulated).unwrap();
     assert!(decapsulated == secrets);
-    Sha3_256::new().chain_update(&*ciphertexts).chain_update(&secrets).finalize().into()
+    [ciphertexts.to_vec(), secrets]
 }
 
 /// Checks batches with one key on both sides of the sizes from which the engine takes other
@@ -256,9 +258,9 @@ fn hash_of_one_key(engine: &dyn BatchEngine, count: usize, place: Place) -> [u8;
 fn batches_with_one_key_of_all_sizes() {
     let (engine, cpu) = (gpu(), CpuEngine::new().unwrap());
     for count in [512, 513, 1024, 1025, 16_383, 16_500] {
-        let expected = hash_of_one_key(&cpu, count, Place::Host);
+        let expected = results_of_one_key(&cpu, count, Place::Host);
         for place in [Place::Host, Place::Pinned] {
-            assert_eq!(hash_of_one_key(&engine, count, place), expected, "{count}, {place:?}");
+            assert!(results_of_one_key(&engine, count, place) == expected, "{count}, {place:?}");
         }
     }
 }
@@ -360,10 +362,8 @@ fn more_memory_than_the_card_has() {
     );
     assert!(out_of_memory, "{error}");
     // The device still works after the error.
-    assert_eq!(
-        hash::<CtruPrime761>(&gpu(), 5, Place::Host),
-        hash::<CtruPrime761>(&CpuEngine::new().unwrap(), 5, Place::Host)
-    );
+    let expected = results::<CtruPrime761>(&CpuEngine::new().unwrap(), 5, Place::Host);
+    assert!(results::<CtruPrime761>(&gpu(), 5, Place::Host) == expected);
 }
 
 #[test]
