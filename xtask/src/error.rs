@@ -31,6 +31,12 @@ pub enum Error {
     /// Another program did no work.
     #[error(transparent)]
     Program(#[from] tools::Error),
+    /// The newest section of `CHANGELOG.md` is not that of the version.
+    #[error("the newest section of CHANGELOG.md is not that of version {version} in Cargo.toml")]
+    NoNotes {
+        /// The version of the workspace.
+        version: String,
+    },
     /// A check of the arithmetic failed.
     #[error("a check of the arithmetic failed ({status})")]
     Exhaust {

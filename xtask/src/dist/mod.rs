@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::{IoContext, Result, sources, workspace};
+use crate::{Error, IoContext, Result, sources, workspace};
 use workshop::Workshop;
 
 /// Makes all files of a release in target/dist
@@ -55,7 +55,10 @@ fn lists(shop: &Workshop) -> Result<()> {
     packages::materials(shop)?;
     let path = workspace::root().join("CHANGELOG.md");
     let changes = fs::read_to_string(&path).at("read", &path)?;
-    shop.write("NOTES.md", notes(&changes))?;
+    let version = &shop.version;
+    let notes =
+        notes(&changes, version).ok_or_else(|| Error::NoNotes { version: version.clone() })?;
+    shop.write("NOTES.md", notes)?;
     let mut files = files(&shop.out)?;
     files.sort();
     let mut sums = String::new();
@@ -67,11 +70,12 @@ fn lists(shop: &Workshop) -> Result<()> {
     shop.write("SHA256SUMS", &sums)
 }
 
-/// Returns the section of the newest release, without its heading.
-fn notes(changes: &str) -> &str {
-    let (_, section) = changes.split_once("\n## ").unwrap_or_default();
-    let (_, section) = section.split_once('\n').unwrap_or_default();
-    section.split("\n## ").next().unwrap_or_default().trim_start()
+/// Returns the section of the newest release, without its heading, if it is that of the version.
+fn notes<'a>(changes: &'a str, version: &str) -> Option<&'a str> {
+    let (_, section) = changes.split_once("\n## ")?;
+    let (heading, section) = section.split_once('\n')?;
+    let section = section.split("\n## ").next().map(str::trim_start);
+    section.filter(|_| heading.split(' ').next() == Some(version))
 }
 
 /// Returns all files below a folder.
@@ -96,7 +100,10 @@ mod tests {
     fn notes_are_those_of_the_newest_release() {
         let changes =
             "# Changelog\n\nText.\n\n## 0.2.0 - day\n\nNew.\n\n### Added\n\n- a\n\n## 0.1.0\n";
-        assert_eq!(notes(changes), "New.\n\n### Added\n\n- a\n");
-        assert_eq!(notes("# Changelog\n"), "");
+        assert_eq!(notes(changes, "0.2.0"), Some("New.\n\n### Added\n\n- a\n"));
+        for (changes, version) in [(changes, "0.1.0"), (changes, "0.2"), ("# Changelog\n", "0.1.0")]
+        {
+            assert_eq!(notes(changes, version), None);
+        }
     }
 }
