@@ -7,8 +7,8 @@ changes from pair to pair, so that a machine that becomes slower disturbs both a
 each batch, the median of the ratios (time of NEW divided by time of OLD) and its interval, which
 holds the true median with a probability of at least 95 % whatever the distribution is. The time of
 an operation is the median of a run, or, with several callers, that in which all of them together do
-one: some callers may wait longer than others. Stops early after the given seconds. Appends the records to FILE; research/records/README.md explains them
-(`pairs`).
+one: some callers may wait longer than others. Stops early after the given seconds. Appends the
+records to FILE; research/records/README.md explains them (`pairs`).
 """
 
 import argparse
