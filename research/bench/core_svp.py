@@ -54,7 +54,7 @@ def main() -> None:
     """Prints the table."""
     rows = []
     for n, q, q2, eta in CTRU_PRIME:
-        # f = 2 f' + 1, so f' h is known but for a known summand. Ciphertexts round r h to q2 values.
+        # f = 2 f' + 1, so f' h is known but for a known summand. c rounds r h to q2 values.
         deviation, rounding = sqrt(eta / 2), q / q2 / sqrt(12)
         key = block_size(n, q, deviation, deviation, 1)
         rows.append((f"CTRU-Prime-{n}", key, block_size(n, q, deviation, rounding, 1)))
