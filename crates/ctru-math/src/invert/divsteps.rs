@@ -16,13 +16,13 @@
 //!
 //! There are `2n` steps: one more finds `g = 0` and multiplies `v` by `x`. Step `k` computes the
 //! lowest `2n - k` coefficients of `f` and `g`, because only these can reach the result, and the
-//! lowest `k + 2` coefficients of `v` and `r`, because all others are zero. Both numbers are at most
-//! `n + 1`, and are rounded up to whole vectors.
+//! lowest `k + 2` coefficients of `v` and `r`, because all others are zero. Both numbers are at
+//! most `n + 1`, and are rounded up to whole vectors.
 //!
-//! Loads that are off by one coefficient multiply and divide by `x`. In vectors of 64 bytes, each of
-//! these loads crosses a cache line. So with such vectors, a pass over memory does two steps, and
-//! lanes move in registers between them. On a Zen 4 this takes 0.77 of the time for `n = 761`. With
-//! smaller vectors it takes more time than a pass for each step.
+//! Loads that are off by one coefficient multiply and divide by `x`. In vectors of 64 bytes, each
+//! of these loads crosses a cache line. So with such vectors, a pass over memory does two steps,
+//! and lanes move in registers between them. On a Zen 4 this takes 0.77 of the time for `n = 761`.
+//! With smaller vectors it takes more time than a pass for each step.
 //!
 //! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
 //! TCHES 2019 (3), section 3 and Theorem 6.2.
@@ -240,8 +240,8 @@ fn centred<R: NtruPrimeRing>(x: i16) -> i32 {
     reduced::<R>(x.into())
 }
 
-/// Returns a representative: the one nearest to 0 if `x` is a coefficient, and one of at most `q` if
-/// `x` is the difference of two products of a centred number and a coefficient.
+/// Returns a representative: the one nearest to 0 if `x` is a coefficient, and one of at most `q`
+/// if `x` is the difference of two products of a centred number and a coefficient.
 #[inline(always)]
 fn reduced<R: NtruPrimeRing>(x: i32) -> i32 {
     let quotient = (i64::from(x) * i64::from(Lazy::<R>::RATIO) + (1 << 30)) >> 31;
