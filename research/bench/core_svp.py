@@ -9,12 +9,13 @@ of standard deviation s in a lattice of dimension d and volume v, if
 
     s sqrt(b) <= delta^(2b - d - 1) v^(1/d),  delta = ((pi b)^(1/b) b / (2 pi e))^(1 / (2b - 2)).
 
-One call of an oracle for shortest vectors, of all calls that BKZ makes, costs 2^(0.292 b), or
-2^(0.265 b) on a quantum computer; everything else is counted as free. A secret is a pair of
-polynomials, one of which is scaled until both have one deviation. The attacker chooses how many
-of the n samples to use.
+The cost counted is that of one call of an oracle for shortest vectors: 2^(0.292 b), or 2^(0.265 b)
+on a quantum computer. BKZ makes more calls. A secret is a pair of polynomials, one of which is
+scaled until both have one deviation. The attacker chooses how many of the n samples to use, and
+knows the message of a ciphertext.
 
-Not counted: the n rotations of a secret, hybrid attacks, the cost of memory, decryption failures.
+Not counted: the n rotations of a secret, dual and hybrid attacks, the cost of memory, decryption
+failures.
 """
 
 from math import e, log, pi, sqrt
@@ -54,7 +55,7 @@ def main() -> None:
     """Prints the table."""
     rows = []
     for n, q, q2, eta in CTRU_PRIME:
-        # f = 2 f' + 1, so f' h is known but for a known summand. c rounds r h to q2 values.
+        # f h = g, so 2 f' h = g - h, and h is the embedded target. c rounds r h to q2 values.
         deviation, rounding = sqrt(eta / 2), q / q2 / sqrt(12)
         key = block_size(n, q, deviation, deviation, 1)
         rows.append((f"CTRU-Prime-{n}", key, block_size(n, q, deviation, rounding, 1)))

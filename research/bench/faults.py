@@ -5,8 +5,8 @@
 
 Works on a copy of the sources in DIR, with the rings 653 and 761 only, so that it compiles faster.
 Prints a row for each fault: file, line, kind, the line before and after, and what found it. A fault
-that is not Rust is drawn again. `nothing` in the last column is a fault that no proof found. Rows
-of a file with known ones are printed again, and not planted.
+that is not Rust is drawn again. `nothing` in the last column is a fault that no proof found. Faults
+that the table of `--known` has are not planted: they are printed with what found them then.
 """
 
 import argparse

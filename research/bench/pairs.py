@@ -5,10 +5,9 @@
 The arguments go to `ctru bench`. The two programs of a pair run one after the other, and the order
 changes from pair to pair, so that a machine that becomes slower disturbs both alike. Prints, for
 each batch, the median of the ratios (time of NEW divided by time of OLD) and its interval, which
-holds the true median with a probability of at least 95 % whatever the distribution is. The time of
-an operation is the median of a run, or, with several callers, that in which all of them together do
-one: some callers may wait longer than others. Stops early after the given seconds. Appends the
-records to FILE; research/records/README.md explains them (`pairs`).
+holds the true median with a probability of at least 95 % whatever the distribution is. Stops early
+after the given seconds. Appends the records to FILE; research/records/README.md explains them
+(`pairs`).
 """
 
 import argparse
@@ -48,15 +47,9 @@ def run(program: str, arguments: list[str]) -> dict[tuple, dict]:
     return {tuple(record.get(name) for name in NAMES): record for record in batches}
 
 
-def time_of(record: dict) -> float:
-    """Returns the nanoseconds of an operation."""
-    alone = record["callers"] == 1
-    return record["median_ns_per_op"] if alone else 1e9 / record["ops_per_s"]
-
-
 def compared(pairs: list[tuple[dict, dict]]) -> dict:
     """Returns the record of the pairs of a batch."""
-    times = [[time_of(record) for record in pair] for pair in pairs]
+    times = [[record["median_ns_per_op"] for record in pair] for pair in pairs]
     ratios = sorted(new / old for old, new in times)
     outside = rank(len(ratios))
     old, new = pairs[-1]
