@@ -62,7 +62,9 @@ const PAD: usize = 32;
 pub(super) fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>, in_pairs: bool) -> Poly<R> {
     let n = R::N;
     let () = Lazy::<R>::BOUND;
-    let [mut f, mut g, mut v, mut r] = [(); 4].map(|()| Plain::<R>::new());
+    // Not one array, which would be moved and take the stack twice.
+    let (mut f, mut g, mut v, mut r) =
+        (Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new());
     f[0] = 1;
     f[n - 1] = -1;
     f[n] = -1;
