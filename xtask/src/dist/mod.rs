@@ -37,9 +37,10 @@ const PARTS: [Part; 8] = [
 
 /// Runs the job.
 ///
-/// # Errors [`Error`] if a file differs from the last commit, if a program fails, if a file cannot
-/// be read or written, if the notes are not those of the version, or if what was made contains a
-/// path of this machine.
+/// # Errors
+/// [`Error`] if a file differs from the last commit, if a program fails, if a file cannot be read
+/// or written, if the notes are not those of the version, or if what was made contains a path of
+/// this machine.
 pub fn run(_: &Options) -> Result<()> {
     let shop = Workshop::new()?;
     for (name, make) in PARTS {
