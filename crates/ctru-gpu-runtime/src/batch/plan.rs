@@ -703,7 +703,7 @@ mod tests {
                 let is_host = !request.is_on_device() && !request.keys.are_loaded();
                 assert!(!is_whole || is_host && request.count <= tuning.whole_batch);
                 assert!(!by_matrix || request.keys.are_one());
-                assert!([1, 2, 8, 16].contains(&roots));
+                assert!([1, 2, 8].contains(&roots));
             }
             // What callers do together has a kernel, and nobody checks keys on the device.
             if plan.is_coalesced {

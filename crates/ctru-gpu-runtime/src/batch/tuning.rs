@@ -55,8 +55,9 @@ pub struct Tuning {
     /// many threads and were not measured.
     pub matrix_degree: usize,
     /// The number of roots of a chunk's product tree, for batches up to a size; beyond the last
-    /// size, the number of the last row. Record: mechanisms.md, "roots by size".
-    pub roots: [(usize, usize); 3],
+    /// size, the number of the last row. Record: mechanisms.md, "roots by size". 16 callers of 32
+    /// take 1.7 times as long with 16 roots as with 8: their roots together fill the GPU.
+    pub roots: [(usize, usize); 2],
     /// The largest chunk whose roots are inverted by powers, for polynomials up to a degree; beyond
     /// it, the number of the last row. Record: mechanisms.md, "inversion by powers", and "inversion
     /// by division steps" for larger degrees.
@@ -202,7 +203,7 @@ const HOPPER: Tuning = {
         matrix_sending: 8192,
         matrix_receiving: 4096,
         matrix_degree: 1024,
-        roots: [(1024, 16), (4096, 8), (usize::MAX, 2)],
+        roots: [(4096, 8), (usize::MAX, 2)],
         powers: [(761, 8192), (usize::MAX, 2048)],
         zero_copy: 64 * KIB,
         zero_copy_whole: 2 * MIB,
@@ -239,7 +240,7 @@ pub static AS_LARGE: Tuning = Tuning {
     matrix_receiving: 1,
     matrix_degree: usize::MAX,
     paired_batch: 0,
-    roots: [(usize::MAX, 1); 3],
+    roots: [(usize::MAX, 1); 2],
     ..HOPPER
 };
 
@@ -286,7 +287,7 @@ mod tests {
     #[test]
     fn rows_are_found_by_size() {
         let roots = |size| row(&HOPPER.roots, size);
-        assert_eq!([0, 1024, 1025, 4096, 4097, usize::MAX].map(roots), [16, 16, 8, 8, 2, 2]);
-        assert_eq!(HOPPER.most_and_least_roots(), (16, 2));
+        assert_eq!([0, 1, 4096, 4097, usize::MAX].map(roots), [8, 8, 8, 2, 2]);
+        assert_eq!(HOPPER.most_and_least_roots(), (8, 2));
     }
 }
