@@ -22,10 +22,9 @@
 //! because no others can differ from zero. Both numbers are at most `n + 1`, and are rounded up to
 //! whole vectors.
 //!
-//! Loads that are off by one coefficient multiply and divide by `x`. In vectors of 64 bytes, each
-//! of these loads crosses a cache line. So with such vectors, a pass over memory does two steps,
-//! and lanes move in registers between them. On a Zen 4, a key pair of CTRU-Prime-761 takes 0.77 of
-//! the time. With smaller vectors, of which more fit into a line, such passes took longer.
+//! Loads that are off by one or two coefficients multiply and divide by `x`. A pass over memory
+//! does two steps, so half of the results of steps are neither stored nor loaded again. Vectors
+//! that are shifted in registers took longer on a Xeon.
 //!
 //! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
 //! TCHES 2019 (3), section 3 and Theorem 6.2.
@@ -47,19 +46,19 @@ impl<R: RnsRing> WithSimd for Inverse<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
-        inverse(simd, self.0, S::LANES == 32)
+        inverse(simd, self.0)
     }
 }
 
 /// A buffer for one polynomial, wiped when dropped.
 type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
-/// Index of the first coefficient of `v` in its buffer. Zeros fill the cache line before it, so
-/// that a load can begin one coefficient earlier.
+/// Index of the first coefficients of `v` and `r` in their buffers. Zeros fill the cache line
+/// before them, so that a load can begin up to two coefficients earlier.
 const PAD: usize = 32;
 
 #[inline(always)]
-pub(super) fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>, in_pairs: bool) -> Poly<R> {
+fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>) -> Poly<R> {
     let n = R::N;
     let () = Lazy::<R>::BOUND;
     // Not one array, which would be moved and take the stack twice.
@@ -71,12 +70,8 @@ pub(super) fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>, in_pairs: bool)
     for (i, &c) in a.coefficients().iter().enumerate() {
         g[n - i] = centre(c, R::Q) as i16;
     }
-    r[0] = 1;
-    if in_pairs {
-        two_by_two::<S, R>(simd, [&mut f, &mut g, &mut v, &mut r]);
-    } else {
-        one_by_one::<S, R>(simd, [&mut f, &mut g, &mut v, &mut r]);
-    }
+    r[PAD] = 1;
+    all_steps::<S, R>(simd, [&mut f, &mut g, &mut v, &mut r]);
     let modulus = const { Modulus::new(R::Q) }.splat(simd);
     let scale = modulus.variable(reciprocal::<S, R>(simd, f[0]));
     for x in v[PAD..].chunks_exact_mut(S::LANES) {
@@ -85,78 +80,66 @@ pub(super) fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>, in_pairs: bool)
     Poly::from_array(R::Coeffs::from_fn(|i| v[PAD + n - i] as u16))
 }
 
-/// Does all steps, each in a pass of its own.
+/// Does all steps, two in each pass.
 #[inline(always)]
-fn one_by_one<S: Simd, R: NtruPrimeRing>(simd: S, [f, g, v, r]: [&mut [i16]; 4]) {
+fn all_steps<S: Simd, R: NtruPrimeRing>(simd: S, [f, g, v, r]: [&mut [i16]; 4]) {
     let n = R::N;
     let mut delta = 1;
-    let mut step = Step::new::<R>(&mut delta, f[0], g[1]);
-    for k in 0..2 * n {
-        let current = step.splat(simd, R::Q);
-        // The loop over f and g goes upwards, because each vector of g is loaded one place above
-        // the place where it is stored. The first vectors determine the next step, long before this
-        // step begins.
-        let (x, y) = current.divide(simd, f, g, 0);
+    let mut steps = TwoSteps::new::<R>(&mut delta, f, g);
+    for k in (0..2 * n).step_by(2) {
+        let current = steps.splat(simd, R::Q);
+        // The loop over f and g goes upwards, because each vector is loaded at the place where it
+        // is stored, and above it. The first vectors determine the next steps, long before these
+        // begin.
+        let (x, y) = current.apply(simd, f, g, 0);
         x.store(f);
         y.store(g);
-        step = Step::new::<R>(&mut delta, f[0], g[1]);
+        steps = TwoSteps::new::<R>(&mut delta, f, g);
         for start in (S::LANES..(n + 1).min(2 * n - k)).step_by(S::LANES) {
-            let (x, y) = current.divide(simd, f, g, start);
+            let (x, y) = current.apply(simd, f, g, start);
             x.store(&mut f[start..]);
             y.store(&mut g[start..]);
         }
-        // The loop over v and r goes downwards, because each vector of v is loaded one place below
-        // the place where it is stored.
-        for start in (0..(n + 1).min(k + 2)).step_by(S::LANES).rev() {
-            let (x, y) = current.multiply(simd, v, r, start);
+        // The loop over v and r goes downwards, because each vector is loaded below the place where
+        // it is stored.
+        for start in (0..(n + 1).min(k + 3)).step_by(S::LANES).rev() {
+            let (x, y) = current.apply(simd, v, r, PAD + start - 2);
             x.store(&mut v[PAD + start..]);
-            y.store(&mut r[start..]);
+            y.store(&mut r[PAD + start..]);
         }
     }
 }
 
-/// Does all steps, two in each pass. The directions of the loops are those of [`one_by_one`].
-#[inline(always)]
-fn two_by_two<S: Simd, R: NtruPrimeRing>(simd: S, [f, g, v, r]: [&mut [i16]; 4]) {
-    let n = R::N;
-    let none = (simd.splat(0), simd.splat(0));
-    // The lanes that come from another vector when lanes move.
-    let mut lane = [0; 2 * PAD];
-    lane[PAD] = -1;
-    let (first_lane, last_lane) = (simd.load(&lane[PAD..]), simd.load(&lane[PAD + 1 - S::LANES..]));
-    let mut delta = 1;
-    let mut steps = Step::pair::<R>(&mut delta, f, g);
-    for k in (0..2 * n).step_by(2) {
-        let [first, second] = [steps[0].splat(simd, R::Q), steps[1].splat(simd, R::Q)];
-        let end = (n + 1).min(2 * n - k);
-        let (mut x, y) = first.divide(simd, f, g, 0);
-        let mut y = y.lanes_down();
-        for start in (0..end).step_by(S::LANES) {
-            let next = start + S::LANES;
-            let above = if next < end { first.divide(simd, f, g, next) } else { none };
-            let above = (above.0, above.1.lanes_down());
-            let (new_f, new_g) = second.apply(x, last_lane.select(above.1, y));
-            new_f.store(&mut f[start..]);
-            new_g.store(&mut g[start..]);
-            (x, y) = above;
-            if start == 0 {
-                steps = Step::pair::<R>(&mut delta, f, g);
-            }
-        }
-        let end = (n + 1).min(k + 3).next_multiple_of(S::LANES);
-        let (x, mut y) = first.multiply(simd, v, r, end - S::LANES);
-        let mut x = x.lanes_up();
-        for start in (0..end).step_by(S::LANES).rev() {
-            let below = match start.checked_sub(S::LANES) {
-                Some(next) => first.multiply(simd, v, r, next),
-                None => none,
-            };
-            let below = (below.0.lanes_up(), below.1);
-            let (new_v, new_r) = second.apply(first_lane.select(below.0, x), y);
-            new_v.store(&mut v[PAD + start..]);
-            new_r.store(&mut r[start..]);
-            (x, y) = below;
-        }
+/// Two division steps, one after the other.
+struct TwoSteps<T>(Step<T>, Step<T>);
+
+impl TwoSteps<i16> {
+    /// Returns the next two steps, and updates `delta`.
+    #[inline(always)]
+    fn new<R: NtruPrimeRing>(delta: &mut i32, f: &[i16], g: &[i16]) -> Self {
+        let first = Step::new::<R>(delta, f[0], g[1]);
+        let f0 = f[0] ^ (first.swap & (f[0] ^ g[1]));
+        let product = |x: i16, y: i16| i32::from(x) * i32::from(y);
+        let g0 = reduced::<R>(product(first.f0, g[2]) - product(first.g0, f[1]));
+        Self(first, Step::new::<R>(delta, f0, g0 as i16))
+    }
+
+    #[inline(always)]
+    fn splat<S: Simd>(&self, simd: S, q: u32) -> TwoSteps<S::Vector> {
+        TwoSteps(self.0.splat(simd, q), self.1.splat(simd, q))
+    }
+}
+
+impl<V: Vector> TwoSteps<V> {
+    /// Applies both steps to a vector of `f` and `g`, or of `v` and `r` that is stored two places
+    /// above. A step divides `g`, or multiplies `v`, by `x` before it combines them. So in both
+    /// cases, a coefficient of the one is combined with that of the other one place above.
+    #[inline(always)]
+    fn apply<S: Simd<Vector = V>>(&self, simd: S, f: &[i16], g: &[i16], start: usize) -> (V, V) {
+        let Self(first, second) = self;
+        let f1 = first.select(simd.load(&f[start..]), simd.load(&g[start + 1..]));
+        let g1 = first.combine(simd.load(&f[start + 1..]), simd.load(&g[start + 2..]));
+        (second.select(f1, g1), second.combine(f1, g1))
     }
 }
 
@@ -174,16 +157,6 @@ struct Step<T> {
 }
 
 impl Step<i16> {
-    /// Returns the next two steps, and updates `delta`.
-    #[inline(always)]
-    fn pair<R: NtruPrimeRing>(delta: &mut i32, f: &[i16], g: &[i16]) -> [Self; 2] {
-        let first = Self::new::<R>(delta, f[0], g[1]);
-        let f0 = f[0] ^ (first.swap & (f[0] ^ g[1]));
-        let product = |x: i16, y: i16| i32::from(x) * i32::from(y);
-        let g0 = reduced::<R>(product(first.f0, g[2]) - product(first.g0, f[1]));
-        [first, Self::new::<R>(delta, f0, g0 as i16)]
-    }
-
     /// Returns the step for representatives of `f(0)` and `g(0)`, and updates `delta`.
     #[inline(always)]
     fn new<R: NtruPrimeRing>(delta: &mut i32, f0: i16, g0: i16) -> Self {
@@ -210,7 +183,13 @@ impl Step<i16> {
 }
 
 impl<V: Vector> Step<V> {
-    /// Returns `(f, f(0) g - g(0) f)`, or `(g, f(0) g - g(0) f)` if the step swaps.
+    /// Returns `f`, or `g` if the step swaps.
+    #[inline(always)]
+    fn select(&self, f: V, g: V) -> V {
+        self.swap.select(g, f)
+    }
+
+    /// Returns `f(0) g - g(0) f`.
     ///
     /// The quotients of both products by `q` are estimated, and `q` times their difference is
     /// subtracted.
@@ -219,24 +198,10 @@ impl<V: Vector> Step<V> {
     /// Source: H. Becker, V. Hwang, M. J. Kannwischer, B.-Y. Yang, S.-Y. Yang, "Neon NTT", TCHES
     /// 2022 (1), section 2.4 (Barrett multiplication).
     #[inline(always)]
-    fn apply(&self, f: V, g: V) -> (V, V) {
+    fn combine(&self, f: V, g: V) -> V {
         let product = g.mul_low(self.f0).sub(f.mul_low(self.g0));
         let quotient = g.mul_high(self.f0_ratio).sub(f.mul_high(self.g0_ratio));
-        (f.xor(self.swap.and(f.xor(g))), product.sub(quotient.mul_low(self.q)))
-    }
-
-    /// Applies the step to a vector of `f` and `g`. The result for `g` is not divided by `x`: its
-    /// coefficient of `x^0` is a multiple of `q`. The next step divides by moving it one place
-    /// down.
-    #[inline(always)]
-    fn divide<S: Simd<Vector = V>>(&self, simd: S, f: &[i16], g: &[i16], start: usize) -> (V, V) {
-        self.apply(simd.load(&f[start..]), simd.load(&g[start + 1..]))
-    }
-
-    /// Multiplies a vector of `v` by `x`, and applies the step to `v` and `r`.
-    #[inline(always)]
-    fn multiply<S: Simd<Vector = V>>(&self, simd: S, v: &[i16], r: &[i16], start: usize) -> (V, V) {
-        self.apply(simd.load(&v[PAD + start - 1..]), simd.load(&r[start..]))
+        product.sub(quotient.mul_low(self.q))
     }
 }
 

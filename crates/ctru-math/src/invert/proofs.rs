@@ -7,15 +7,13 @@
 use ctru_tests::exhaust;
 use ctru_tests::exhaust::Extent;
 
-use super::divsteps::{Inverse, inverse};
+use super::divsteps::Inverse;
 use crate::array::Array;
 use crate::backend;
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::ring::small::{R3Mod29, R3Mod31, R3Mod41, R5Mod79, R7Mod199, R11Mod59, R13Mod257};
-use crate::ring::{NtruPrimeRing, R653};
-use crate::simd::{Simd, WithSimd, dispatch_to};
-use crate::testing::Random;
+use crate::simd::dispatch_to;
 
 /// Returns whether the product of two elements is 1.
 fn are_inverse<R: RnsRing>(a: &[u16], b: &[u16]) -> bool {
@@ -36,25 +34,11 @@ fn are_inverse<R: RnsRing>(a: &[u16], b: &[u16]) -> bool {
     product.iter().enumerate().all(|(i, c)| c % R::Q == u32::from(i == 0))
 }
 
-/// Inversion by passes of two steps, which the code of a backend takes with vectors of 32 lanes
-/// only. Smaller vectors show that lanes move from one vector to the next.
-struct InPairs<'a, R: RnsRing>(&'a Poly<R>);
-
-impl<R: RnsRing> WithSimd for InPairs<'_, R> {
-    type Output = Poly<R>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
-        inverse(simd, self.0, true)
-    }
-}
-
 fn check<R: RnsRing>(a: R::Coeffs<u16>) -> u64 {
     let a = Poly::<R>::from_array(a);
     let mut count = 0;
     for backend in backend::available() {
         let inverse = dispatch_to(backend, Inverse(&a));
-        assert!(dispatch_to(backend, InPairs(&a)) == inverse, "in pairs on {backend}: {a:?}");
         let (a, inverse) = (a.coefficients(), inverse.coefficients());
         let is_zero = a.iter().all(|&c| c == 0);
         let right = if is_zero { inverse == a } else { are_inverse::<R>(a, inverse) };
@@ -106,19 +90,4 @@ exhaust! {
     small_7_199: small::<R7Mod199>,
     small_11_59: small::<R11Mod59>,
     small_13_257: small::<R13Mod257>,
-}
-
-#[test]
-fn passes_of_two_steps_in_a_ring_of_the_kem() {
-    let mut random = Random::new();
-    for weight in [0, 1, 652, 653, 653, 653] {
-        let a = Poly::<R653>::from_array(core::array::from_fn(|i| {
-            let c = (random.next() >> 8) % R653::Q;
-            if i < weight { c as u16 } else { 0 }
-        }));
-        for backend in backend::available() {
-            let inverse = dispatch_to(backend, Inverse(&a));
-            assert!(dispatch_to(backend, InPairs(&a)) == inverse, "{weight} on {backend}");
-        }
-    }
 }
