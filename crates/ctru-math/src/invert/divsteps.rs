@@ -14,17 +14,12 @@
 //! A constant factor that `f` and `v` have in common does not matter, and neither does one of `g`
 //! and `r`. So both cases of a step take `f(0) g - g(0) f`, although a swap reverses its sign.
 //!
-//! There are `2n` steps. After `2n - 1` of them `delta` is 0, or `g` is zero if `a` is, so the last
-//! step does not swap: it keeps `f`, and multiplies `v` by `x`.
+//! Step `k` computes the lowest `2n - 1 - k` coefficients of `f` and `g`, because only these can
+//! reach the result, and the lowest `k + 2` coefficients of `v` and `r`, because all others are
+//! zero. Both numbers are at most `n + 1`, and are rounded up to whole vectors.
 //!
-//! Step `k`, from step 0 on, computes at least the lowest `2n - k` coefficients of `f` and `g`,
-//! because only these can reach the result, and the lowest `k + 2` coefficients of `v` and `r`,
-//! because no others can differ from zero. Both numbers are at most `n + 1`, and are rounded up to
-//! whole vectors.
-//!
-//! Loads that are off by one or two coefficients multiply and divide by `x`. A pass over memory
-//! does two steps, so half of the results of steps are neither stored nor loaded again. Vectors
-//! that are shifted in registers took longer on a Xeon.
+//! Loads that are off by one coefficient multiply and divide by `x`. Passes over memory that do two
+//! steps, with more such loads or with lanes that move in registers, took longer on a Xeon.
 //!
 //! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
 //! TCHES 2019 (3), section 3 and Theorem 6.2.
@@ -53,15 +48,14 @@ impl<R: RnsRing> WithSimd for Inverse<'_, R> {
 /// A buffer for one polynomial, wiped when dropped.
 type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
 
-/// Index of the first coefficients of `v` and `r` in their buffers. Zeros fill the cache line
-/// before them, so that a load can begin up to two coefficients earlier.
+/// Index of the first coefficient of `v` in its buffer. Zeros fill the cache line before it, so
+/// that a load can begin one coefficient earlier.
 const PAD: usize = 32;
 
 #[inline(always)]
 fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>) -> Poly<R> {
     let n = R::N;
     let () = Lazy::<R>::BOUND;
-    // Not one array, which would be moved and take the stack twice.
     let (mut f, mut g, mut v, mut r) =
         (Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new());
     f[0] = 1;
@@ -70,77 +64,31 @@ fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>) -> Poly<R> {
     for (i, &c) in a.coefficients().iter().enumerate() {
         g[n - i] = centre(c, R::Q) as i16;
     }
-    r[PAD] = 1;
-    all_steps::<S, R>(simd, [&mut f, &mut g, &mut v, &mut r]);
+    r[0] = 1;
+    let mut delta = 1;
+    let mut step = Step::new::<R>(&mut delta, f[0], g[1]);
+    for k in 0..2 * n - 1 {
+        let current = step.splat(simd, R::Q);
+        // The loop over f and g goes upwards, because each vector of g is loaded one place above
+        // the place where it is stored. The first vectors determine the next step, long before this
+        // step begins.
+        divide_step(simd, &current, &mut f, &mut g, 0);
+        step = Step::new::<R>(&mut delta, f[0], g[1]);
+        for start in (S::LANES..(n + 1).min(2 * n - 1 - k)).step_by(S::LANES) {
+            divide_step(simd, &current, &mut f, &mut g, start);
+        }
+        // The loop over v and r goes downwards, because each vector of v is loaded one place below
+        // the place where it is stored.
+        for start in (0..(n + 1).min(k + 2)).step_by(S::LANES).rev() {
+            multiply_step(simd, &current, &mut v, &mut r, start);
+        }
+    }
     let modulus = const { Modulus::new(R::Q) }.splat(simd);
     let scale = modulus.variable(reciprocal::<S, R>(simd, f[0]));
     for x in v[PAD..].chunks_exact_mut(S::LANES) {
         modulus.canonical(modulus.mul(simd.load(x), scale)).store(x);
     }
-    Poly::from_array(R::Coeffs::from_fn(|i| v[PAD + n - i] as u16))
-}
-
-/// Does all steps, two in each pass.
-#[inline(always)]
-fn all_steps<S: Simd, R: NtruPrimeRing>(simd: S, [f, g, v, r]: [&mut [i16]; 4]) {
-    let n = R::N;
-    let mut delta = 1;
-    let mut steps = TwoSteps::new::<R>(&mut delta, f, g);
-    for k in (0..2 * n).step_by(2) {
-        let current = steps.splat(simd, R::Q);
-        // The loop over f and g goes upwards, because each vector is loaded at the place where it
-        // is stored, and above it. The first vectors determine the next steps, long before these
-        // begin.
-        let (x, y) = current.apply(simd, f, g, 0);
-        x.store(f);
-        y.store(g);
-        steps = TwoSteps::new::<R>(&mut delta, f, g);
-        for start in (S::LANES..(n + 1).min(2 * n - k)).step_by(S::LANES) {
-            let (x, y) = current.apply(simd, f, g, start);
-            x.store(&mut f[start..]);
-            y.store(&mut g[start..]);
-        }
-        // The loop over v and r goes downwards, because each vector is loaded below the place where
-        // it is stored.
-        for start in (0..(n + 1).min(k + 3)).step_by(S::LANES).rev() {
-            let (x, y) = current.apply(simd, v, r, PAD + start - 2);
-            x.store(&mut v[PAD + start..]);
-            y.store(&mut r[PAD + start..]);
-        }
-    }
-}
-
-/// Two division steps, one after the other.
-struct TwoSteps<T>(Step<T>, Step<T>);
-
-impl TwoSteps<i16> {
-    /// Returns the next two steps, and updates `delta`.
-    #[inline(always)]
-    fn new<R: NtruPrimeRing>(delta: &mut i32, f: &[i16], g: &[i16]) -> Self {
-        let first = Step::new::<R>(delta, f[0], g[1]);
-        let f0 = f[0] ^ (first.swap & (f[0] ^ g[1]));
-        let product = |x: i16, y: i16| i32::from(x) * i32::from(y);
-        let g0 = reduced::<R>(product(first.f0, g[2]) - product(first.g0, f[1]));
-        Self(first, Step::new::<R>(delta, f0, g0 as i16))
-    }
-
-    #[inline(always)]
-    fn splat<S: Simd>(&self, simd: S, q: u32) -> TwoSteps<S::Vector> {
-        TwoSteps(self.0.splat(simd, q), self.1.splat(simd, q))
-    }
-}
-
-impl<V: Vector> TwoSteps<V> {
-    /// Applies both steps to a vector of `f` and `g`, or of `v` and `r` that is stored two places
-    /// above. A step divides `g`, or multiplies `v`, by `x` before it combines them. So in both
-    /// cases, a coefficient of the one is combined with that of the other one place above.
-    #[inline(always)]
-    fn apply<S: Simd<Vector = V>>(&self, simd: S, f: &[i16], g: &[i16], start: usize) -> (V, V) {
-        let Self(first, second) = self;
-        let f1 = first.select(simd.load(&f[start..]), simd.load(&g[start + 1..]));
-        let g1 = first.combine(simd.load(&f[start + 1..]), simd.load(&g[start + 2..]));
-        (second.select(f1, g1), second.combine(f1, g1))
-    }
+    Poly::from_array(R::Coeffs::from_fn(|i| v[PAD + n - 1 - i] as u16))
 }
 
 /// The constants of one division step.
@@ -183,13 +131,7 @@ impl Step<i16> {
 }
 
 impl<V: Vector> Step<V> {
-    /// Returns `f`, or `g` if the step swaps.
-    #[inline(always)]
-    fn select(&self, f: V, g: V) -> V {
-        self.swap.select(g, f)
-    }
-
-    /// Returns `f(0) g - g(0) f`.
+    /// Returns `(f, f(0) g - g(0) f)`, or `(g, f(0) g - g(0) f)` if the step swaps.
     ///
     /// The quotients of both products by `q` are estimated, and `q` times their difference is
     /// subtracted.
@@ -198,26 +140,49 @@ impl<V: Vector> Step<V> {
     /// Source: H. Becker, V. Hwang, M. J. Kannwischer, B.-Y. Yang, S.-Y. Yang, "Neon NTT", TCHES
     /// 2022 (1), section 2.4 (Barrett multiplication).
     #[inline(always)]
-    fn combine(&self, f: V, g: V) -> V {
+    fn apply(&self, f: V, g: V) -> (V, V) {
         let product = g.mul_low(self.f0).sub(f.mul_low(self.g0));
         let quotient = g.mul_high(self.f0_ratio).sub(f.mul_high(self.g0_ratio));
-        product.sub(quotient.mul_low(self.q))
+        (f.xor(self.swap.and(f.xor(g))), product.sub(quotient.mul_low(self.q)))
     }
+}
+
+/// Applies the step to a vector of `f` and `g`, and divides `g` by `x`.
+///
+/// The new `g` is stored before its division by `x`: its coefficient of `x^0` is a multiple of `q`.
+/// The next step divides by loading `g` one place up.
+#[inline(always)]
+fn divide_step<S: Simd>(
+    simd: S,
+    step: &Step<S::Vector>,
+    f: &mut [i16],
+    g: &mut [i16],
+    start: usize,
+) {
+    let (x, y) = step.apply(simd.load(&f[start..]), simd.load(&g[start + 1..]));
+    x.store(&mut f[start..]);
+    y.store(&mut g[start..]);
+}
+
+/// Multiplies a vector of `v` by `x`, and applies the step to `v` and `r`.
+#[inline(always)]
+fn multiply_step<S: Simd>(
+    simd: S,
+    step: &Step<S::Vector>,
+    v: &mut [i16],
+    r: &mut [i16],
+    start: usize,
+) {
+    let (x, y) = step.apply(simd.load(&v[PAD + start - 1..]), simd.load(&r[start..]));
+    x.store(&mut v[PAD + start..]);
+    y.store(&mut r[start..]);
 }
 
 /// Returns the representative of a coefficient that is nearest to 0.
 #[inline(always)]
 fn centred<R: NtruPrimeRing>(x: i16) -> i32 {
-    reduced::<R>(x.into())
-}
-
-/// Returns a representative: the one nearest to 0 if `x` is a coefficient, and one of at most `q`
-/// in absolute value if `x` is the difference of two products of a centred number and a
-/// coefficient.
-#[inline(always)]
-fn reduced<R: NtruPrimeRing>(x: i32) -> i32 {
     let quotient = (i64::from(x) * i64::from(Lazy::<R>::RATIO) + (1 << 30)) >> 31;
-    x - quotient as i32 * R::Q as i32
+    i32::from(x) - quotient as i32 * R::Q as i32
 }
 
 /// Returns `2^16 / x mod q` in all lanes, by `x^(q-2)` (Fermat). The exponent is public.
@@ -249,9 +214,7 @@ impl<R: NtruPrimeRing> Lazy<R> {
         let (q, coefficient) = (R::Q as i64, Self::COEFFICIENT);
         // Centring: the error of the quotient before rounding is at most coefficient / 2^32. This
         // is less than 1/(2q), the least distance between a multiple of 1/q and a half-integer, so
-        // the quotient is rounded to the right integer. A difference of products is at most
-        // coefficient * q, so the error of its quotient before rounding is at most 1/2, and the
-        // result at most q.
+        // the quotient is rounded to the right integer.
         assert!(coefficient * q < 1 << 31);
         // Ratios fit a lane: the largest one is that of (q - 1) / 2, which is 2^15 - 2^15 / q
         // before rounding, and 2^15 / q is more than 1.

@@ -8,10 +8,11 @@ mod proofs;
 
 use subtle::{Choice, CtOption};
 
+use crate::backend;
 use crate::compiled::compiled;
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::{Poly, SmallPoly};
-use crate::simd::dispatch;
+use crate::simd::dispatch_to;
 
 pub use batch::{BatchNode, BatchTooShort};
 
@@ -20,7 +21,7 @@ compiled! {
 
     /// Returns the inverse of `a`, or zero if `a` is zero.
     fn inverse_or_zero(a: &Poly<R>) -> Poly<R> {
-        dispatch(divsteps::Inverse(a))
+        dispatch_to(backend::for_unaligned_loads(), divsteps::Inverse(a))
     }
 
     /// Writes the inverses of the elements to the start of `inverses`. For an element that is zero,

@@ -20,9 +20,7 @@ mod ranges;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use checked::Checked;
-#[cfg(test)]
-pub(crate) use dispatch::dispatch_to;
-pub(crate) use dispatch::{WithSimd, dispatch};
+pub(crate) use dispatch::{WithSimd, dispatch, dispatch_to};
 pub(crate) use modulus::{LaneModulus, Modulus, Twiddle};
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use ranges::{Ranges, traced};
@@ -36,7 +34,8 @@ pub(crate) trait Simd: Copy {
     /// The type of the backend's vectors.
     type Vector: Vector;
 
-    /// Does the work in a function that is compiled with the backend's instructions.
+    /// Does the work in a function of its own, which is compiled with the backend's instructions.
+    /// Work that several functions do is in the machine code once, and is compiled once.
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output;
 
     /// Returns this token if it is the token of AVX-512.
