@@ -9,11 +9,13 @@
 //! The products `zeta b_j` are computed once. Each sum is computed in 32 bits and reduced once.
 //! Karatsuba's method would take more multiplications, because it reduces each of its products.
 
+use core::marker::PhantomData;
+
 use super::plan::input_bound;
 use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
 use super::transform::{load_rows, store_rows};
 use crate::ring::NtruPrimeRing;
-use crate::simd::{LaneModulus, Simd, Sums, Twiddle, Vector};
+use crate::simd::{LaneModulus, Simd, Sums, Twiddle, Vector, WithSimd};
 use crate::wipe::Scratch;
 
 /// Repeats `$body` with the exponent of each power of `x` in a leaf as a constant, so that all
@@ -33,24 +35,36 @@ macro_rules! each_power {
 /// Multiplies `a` by `b`, both in NTT form, and by [`Plan::SCALE`].
 ///
 /// Input: outputs of the transform. Output: bounded by `Modulus::mul_bound` for any 16-bit number.
-#[cfg_attr(target_family = "wasm", inline(never))]
-#[cfg_attr(not(target_family = "wasm"), inline(always))]
+#[inline(always)]
 pub(super) fn basemul<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
-    let table = P::forward_table::<S>();
-    let modulus = P::modulus(simd);
-    let scale = Twiddle::halves(const { P::SCALE }, simd);
-    let rows = P::rows::<S>();
-    let (a, aliased_a) = a.split_at_mut(rows * S::LANES);
-    let (b, aliased_b) = b.split_at(rows * S::LANES);
-    if P::ALIASED > 0 {
-        multiply_aliased::<P, S>(simd, aliased_a, aliased_b);
-    }
-    let pairs = rows / P::LEAF_DEGREE / 2;
-    for pair in 0..pairs {
-        // The last layer splits the modulus of block `pair` into x^d - zeta and x^d + zeta.
-        let zeta = table.row().load(simd, pairs + pair);
-        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair, zeta, false);
-        basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair + 1, zeta, true);
+    simd.vectorize(Leaves::<P>(a, b, PhantomData));
+}
+
+/// The work of [`basemul`].
+struct Leaves<'a, P>(&'a mut [i16], &'a [i16], PhantomData<P>);
+
+impl<P: Plan> WithSimd for Leaves<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self(a, b, _) = self;
+        let table = P::forward_table::<S>();
+        let modulus = P::modulus(simd);
+        let scale = Twiddle::halves(const { P::SCALE }, simd);
+        let rows = P::rows::<S>();
+        let (a, aliased_a) = a.split_at_mut(rows * S::LANES);
+        let (b, aliased_b) = b.split_at(rows * S::LANES);
+        if P::ALIASED > 0 {
+            multiply_aliased::<P, S>(simd, aliased_a, aliased_b);
+        }
+        let pairs = rows / P::LEAF_DEGREE / 2;
+        for pair in 0..pairs {
+            // The last layer splits the modulus of block `pair` into x^d - zeta and x^d + zeta.
+            let zeta = table.row().load(simd, pairs + pair);
+            basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair, zeta, false);
+            basemul_leaf::<P, S>(simd, &modulus, scale, a, b, 2 * pair + 1, zeta, true);
+        }
     }
 }
 

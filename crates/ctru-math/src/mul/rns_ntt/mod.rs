@@ -39,13 +39,11 @@ use core::fmt;
 use crate::compiled::compiled;
 use crate::poly::{Poly, SmallPoly};
 use crate::simd::{Simd, WithSimd, dispatch};
-use basemul::basemul;
 pub(crate) use ntt_poly::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
 pub(crate) use plan::RnsRing;
-use plan::TwoPrimes;
 pub use rounded::{Compiled as CompiledRounded, mul_rounded};
 pub(crate) use ternary::MulTernary;
-use transform::{Operand, forward_pair};
+use transform::Operand;
 
 /// Working memory for products by small elements, wiped when dropped. Operations with several
 /// products share one `Multiplier`, so that it is cleared and wiped only once.
@@ -70,12 +68,9 @@ impl<R: RnsRing> Multiplier<R> {
         b: &SmallPoly<R>,
     ) -> (&mut [i16], &mut [i16]) {
         let Self { left, right } = self;
-        forward_pair::<TwoPrimes<R>, S>(
-            simd,
-            (a, left.0.as_flattened_mut()),
-            (b, right.0.as_flattened_mut()),
-        );
-        basemul::<TwoPrimes<R>, S>(simd, left.0.as_flattened_mut(), right.0.as_flattened());
+        left.transform(simd, a);
+        right.transform(simd, b);
+        left.multiply(simd, right);
         left.residues(simd, right)
     }
 }

@@ -6,7 +6,7 @@
 use super::basemul::basemul;
 use super::crt::{HALF_2, fold};
 use super::plan::{MODULI, RnsRing, ThirdPrime};
-use super::transform::{forward_pair, inverse};
+use super::transform::{forward, inverse};
 use crate::array::Array;
 use crate::poly::SmallPoly;
 use crate::simd::{Simd, Vector, WithSimd};
@@ -26,7 +26,8 @@ impl<R: RnsRing> WithSimd for MulTernary<'_, R> {
         let Self(a, b) = self;
         debug_assert!([a, b].iter().all(|a| a.coefficients().iter().all(|c| c.abs() <= 1)));
         let (mut left, mut right) = (Room::<R>::new(), Room::<R>::new());
-        forward_pair::<ThirdPrime<R>, S>(simd, (a, &mut left), (b, &mut right));
+        forward::<ThirdPrime<R>, S>(simd, a, &mut left);
+        forward::<ThirdPrime<R>, S>(simd, b, &mut right);
         basemul::<ThirdPrime<R>, S>(simd, &mut left, &right);
         let (minus, plus) = right.split_at_mut(R::Padded::<i16>::LEN / 2);
         inverse::<ThirdPrime<R>, S>(simd, &mut left, minus, plus);

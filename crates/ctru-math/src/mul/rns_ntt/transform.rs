@@ -9,12 +9,14 @@
 //! columns: layers 0..log2(B), transposition     rows: layers log2(B).., two passes
 //! ```
 
+use core::marker::PhantomData;
+
 use super::plan::OUTPUT_BOUND;
 use super::plan::{Factors, MOST_ALIASED, Plan};
 use crate::array::Element;
 use crate::poly::{Poly, RoundedPoly, SmallPoly};
 use crate::ring::{NtruPrimeRing, Ring};
-use crate::simd::{LaneModulus, Simd, Vector};
+use crate::simd::{LaneModulus, Simd, Vector, WithSimd};
 use crate::wipe::Scratch;
 
 /// Radix of the last pass over rows.
@@ -95,97 +97,96 @@ fn padded<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; MOST_ROWS]> {
     padded
 }
 
-/// Transforms two polynomials.
+/// Transforms a polynomial.
 ///
 /// Input: centred coefficients up to `input_bound`. Output: representatives with the bounds that
 /// [`Plan::SCHEDULE`] proves, for `basemul`.
 #[inline(always)]
-pub(super) fn forward_pair<P: Plan, S: Simd>(
-    simd: S,
-    (a, ntt_a): (&impl Operand, &mut [i16]),
-    (b, ntt_b): (&impl Operand, &mut [i16]),
-) {
-    forward_columns::<P, S>(simd, a, ntt_a);
-    forward_columns::<P, S>(simd, b, ntt_b);
-    // The loop keeps the inlined code of `forward_rows` from being compiled twice.
-    for ntt in [ntt_a, ntt_b] {
-        forward_rows::<P, S>(simd, ntt);
-    }
-}
-
-/// Transforms one polynomial: see [`forward_pair`].
-#[inline(always)]
 pub(super) fn forward<P: Plan, S: Simd>(simd: S, a: &impl Operand, ntt: &mut [i16]) {
-    forward_columns::<P, S>(simd, a, ntt);
-    forward_rows::<P, S>(simd, ntt);
+    simd.vectorize(Columns::<P, _>(a, ntt, PhantomData));
+    simd.vectorize(Rows::<P>(ntt, PhantomData));
 }
 
-#[cfg_attr(target_family = "wasm", inline(never))]
-#[cfg_attr(not(target_family = "wasm"), inline(always))]
-fn forward_columns<P: Plan, S: Simd>(simd: S, operand: &impl Operand, ntt: &mut [i16]) {
-    let modulus = P::modulus(simd);
-    let table = P::forward_table::<S>();
-    let block = P::rows::<S>();
-    let (rows, kept) = ntt.split_at_mut(block * S::LANES);
-    if P::ALIASED > 0 {
-        keep_highest(simd, operand, kept);
-    }
-    let read = if P::WHOLE { S::HALF / 2 } else { S::HALF };
-    assert!(operand.len() <= read * block + if P::ALIASED > 0 { block } else { 0 });
-    for column in (0..block).step_by(S::HALF) {
-        // The last group of columns may overlap the group before.
-        let column = column.min(block - S::HALF);
-        let mut x = [simd.splat(0); MOST_ROWS];
-        let x = &mut x[..S::HALF];
-        for (j, x) in x[..read].iter_mut().enumerate() {
-            *x = operand.load_twice(simd, j * block + column);
+/// The first layers of [`forward`], on columns.
+struct Columns<'a, P, A>(&'a A, &'a mut [i16], PhantomData<P>);
+
+impl<P: Plan, A: Operand> WithSimd for Columns<'_, P, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self(operand, ntt, _) = self;
+        let modulus = P::modulus(simd);
+        let table = P::forward_table::<S>();
+        let block = P::rows::<S>();
+        let (rows, kept) = ntt.split_at_mut(block * S::LANES);
+        if P::ALIASED > 0 {
+            keep_highest(simd, operand, kept);
         }
-        // Layer 0 of a whole tree: its butterflies copy their first operand, because the second one
-        // is zero, apart from the coefficients that are added below.
-        for j in read..S::HALF {
-            x[j] = x[j - read];
-        }
-        let upper = read * block + column;
-        if P::ALIASED > 0 && upper < operand.len() {
-            let c = operand.load_twice(simd, upper);
-            if P::WHOLE {
-                x[read] = x[read].sub(c);
-                x[0] = x[0].add(c);
-            } else {
-                // The first tree starts at x^(N/2) - 1 and the second one at x^(N/2) + 1.
-                let sign = simd.halves(0, -1);
-                x[0] = x[0].add(c.xor(sign).sub(sign));
+        let read = if P::WHOLE { S::HALF / 2 } else { S::HALF };
+        assert!(operand.len() <= read * block + if P::ALIASED > 0 { block } else { 0 });
+        for column in (0..block).step_by(S::HALF) {
+            // The last group of columns may overlap the group before.
+            let column = column.min(block - S::HALF);
+            let mut x = [simd.splat(0); MOST_ROWS];
+            let x = &mut x[..S::HALF];
+            for (j, x) in x[..read].iter_mut().enumerate() {
+                *x = operand.load_twice(simd, j * block + column);
             }
+            // Layer 0 of a whole tree: its butterflies copy their first operand, because the second
+            // one is zero, apart from the coefficients that are added below.
+            for j in read..S::HALF {
+                x[j] = x[j - read];
+            }
+            let upper = read * block + column;
+            if P::ALIASED > 0 && upper < operand.len() {
+                let c = operand.load_twice(simd, upper);
+                if P::WHOLE {
+                    x[read] = x[read].sub(c);
+                    x[0] = x[0].add(c);
+                } else {
+                    // The first tree starts at x^(N/2) - 1 and the second one at x^(N/2) + 1.
+                    let sign = simd.halves(0, -1);
+                    x[0] = x[0].add(c.xor(sign).sub(sign));
+                }
+            }
+            forward_layers::<P, S>(simd, &modulus, x, P::WHOLE as usize, 0, table.column(), 1);
+            Vector::transpose(x);
+            store_rows::<S>(x, rows, column, 1);
         }
-        forward_layers::<P, S>(simd, &modulus, x, P::WHOLE as usize, 0, table.column(), 1);
-        Vector::transpose(x);
-        store_rows::<S>(x, rows, column, 1);
     }
 }
 
-#[cfg_attr(target_family = "wasm", inline(never))]
-#[cfg_attr(not(target_family = "wasm"), inline(always))]
-fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
-    let modulus = P::modulus(simd);
-    let table = P::forward_table::<S>();
-    let radix = first_radix::<P, S>();
-    let rows = &mut ntt[..P::rows::<S>() * S::LANES];
-    let mut x = [simd.splat(0); MOST_ROWS];
-    let stride = LAST_RADIX * P::LEAF_DEGREE;
-    let layer = S::HALF.ilog2() as usize;
-    for first in 0..stride {
-        let x = &mut x[..radix];
-        load_rows(simd, rows, first, stride, x);
-        forward_layers::<P, S>(simd, &modulus, x, 0, layer, table.row(), 1);
-        store_rows::<S>(x, rows, first, stride);
-    }
-    let layer = layer + radix.ilog2() as usize;
-    for block in 0..radix {
-        for first in block * stride..block * stride + P::LEAF_DEGREE {
-            let x = &mut x[..LAST_RADIX];
-            load_rows(simd, rows, first, P::LEAF_DEGREE, x);
-            forward_layers::<P, S>(simd, &modulus, x, 0, layer, table.row(), radix + block);
-            store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
+/// The other layers of [`forward`], on rows.
+struct Rows<'a, P>(&'a mut [i16], PhantomData<P>);
+
+impl<P: Plan> WithSimd for Rows<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self(ntt, _) = self;
+        let modulus = P::modulus(simd);
+        let table = P::forward_table::<S>();
+        let radix = first_radix::<P, S>();
+        let rows = &mut ntt[..P::rows::<S>() * S::LANES];
+        let mut x = [simd.splat(0); MOST_ROWS];
+        let stride = LAST_RADIX * P::LEAF_DEGREE;
+        let layer = S::HALF.ilog2() as usize;
+        for first in 0..stride {
+            let x = &mut x[..radix];
+            load_rows(simd, rows, first, stride, x);
+            forward_layers::<P, S>(simd, &modulus, x, 0, layer, table.row(), 1);
+            store_rows::<S>(x, rows, first, stride);
+        }
+        let layer = layer + radix.ilog2() as usize;
+        for block in 0..radix {
+            for first in block * stride..block * stride + P::LEAF_DEGREE {
+                let x = &mut x[..LAST_RADIX];
+                load_rows(simd, rows, first, P::LEAF_DEGREE, x);
+                forward_layers::<P, S>(simd, &modulus, x, 0, layer, table.row(), radix + block);
+                store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
+            }
         }
     }
 }
@@ -195,55 +196,67 @@ fn forward_rows<P: Plan, S: Simd>(simd: S, ntt: &mut [i16]) {
 ///
 /// Output: `low` and `high`, the residues for the first and the second tree, up to `OUTPUT_BOUND`
 /// in absolute value. `ntt` is scratch.
-#[cfg_attr(target_family = "wasm", inline(never))]
-#[cfg_attr(not(target_family = "wasm"), inline(always))]
+#[inline(always)]
 pub(super) fn inverse<P: Plan, S: Simd>(
     simd: S,
     ntt: &mut [i16],
     low: &mut [i16],
     high: &mut [i16],
 ) {
-    const { assert!(OUTPUT_BOUND <= i16::MAX as i32 / 2) };
-    let modulus = P::modulus(simd);
-    let table = P::inverse_table::<S>();
-    let radix = first_radix::<P, S>();
-    let block = P::rows::<S>();
-    let (rows, aliased) = ntt.split_at_mut(block * S::LANES);
-    assert!(low.len() >= block * S::HALF && high.len() >= block * S::HALF);
-    let mut x = [simd.splat(0); MOST_ROWS];
-    let stride = LAST_RADIX * P::LEAF_DEGREE;
-    let layer = (S::HALF * radix).ilog2() as usize;
-    for block in 0..radix {
-        for first in block * stride..block * stride + P::LEAF_DEGREE {
-            let x = &mut x[..LAST_RADIX];
-            load_rows(simd, rows, first, P::LEAF_DEGREE, x);
-            inverse_layers::<P, S>(simd, &modulus, x, layer, table.row(), radix + block);
-            store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
+    simd.vectorize(Inverse::<P>([ntt, low, high], PhantomData));
+}
+
+/// The work of [`inverse`].
+struct Inverse<'a, P>([&'a mut [i16]; 3], PhantomData<P>);
+
+impl<P: Plan> WithSimd for Inverse<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self([ntt, low, high], _) = self;
+        const { assert!(OUTPUT_BOUND <= i16::MAX as i32 / 2) };
+        let modulus = P::modulus(simd);
+        let table = P::inverse_table::<S>();
+        let radix = first_radix::<P, S>();
+        let block = P::rows::<S>();
+        let (rows, aliased) = ntt.split_at_mut(block * S::LANES);
+        assert!(low.len() >= block * S::HALF && high.len() >= block * S::HALF);
+        let mut x = [simd.splat(0); MOST_ROWS];
+        let stride = LAST_RADIX * P::LEAF_DEGREE;
+        let layer = (S::HALF * radix).ilog2() as usize;
+        for block in 0..radix {
+            for first in block * stride..block * stride + P::LEAF_DEGREE {
+                let x = &mut x[..LAST_RADIX];
+                load_rows(simd, rows, first, P::LEAF_DEGREE, x);
+                inverse_layers::<P, S>(simd, &modulus, x, layer, table.row(), radix + block);
+                store_rows::<S>(x, rows, first, P::LEAF_DEGREE);
+            }
         }
-    }
-    let layer = S::HALF.ilog2() as usize;
-    for first in 0..stride {
-        let x = &mut x[..radix];
-        load_rows(simd, rows, first, stride, x);
-        inverse_layers::<P, S>(simd, &modulus, x, layer, table.row(), 1);
-        store_rows::<S>(x, rows, first, stride);
-    }
-    for column in (0..block).step_by(S::HALF) {
-        // The last group of columns may overlap the group before.
-        let column = column.min(block - S::HALF);
-        let x = &mut x[..S::HALF];
-        load_rows(simd, rows, column, 1, x);
-        Vector::transpose(x);
-        inverse_layers::<P, S>(simd, &modulus, x, 0, table.column(), 1);
-        let (mut low, mut high) = (low.chunks_exact_mut(block), high.chunks_exact_mut(block));
-        // A loop over `zip` would divide to compute its length.
-        for x in x {
-            let (Some(low), Some(high)) = (low.next(), high.next()) else { break };
-            x.store_halves(&mut low[column..], &mut high[column..]);
+        let layer = S::HALF.ilog2() as usize;
+        for first in 0..stride {
+            let x = &mut x[..radix];
+            load_rows(simd, rows, first, stride, x);
+            inverse_layers::<P, S>(simd, &modulus, x, layer, table.row(), 1);
+            store_rows::<S>(x, rows, first, stride);
         }
-    }
-    if P::ALIASED > 0 {
-        separate_aliased::<P, S>(simd, aliased, block * S::HALF, low, high);
+        for column in (0..block).step_by(S::HALF) {
+            // The last group of columns may overlap the group before.
+            let column = column.min(block - S::HALF);
+            let x = &mut x[..S::HALF];
+            load_rows(simd, rows, column, 1, x);
+            Vector::transpose(x);
+            inverse_layers::<P, S>(simd, &modulus, x, 0, table.column(), 1);
+            let (mut low, mut high) = (low.chunks_exact_mut(block), high.chunks_exact_mut(block));
+            // A loop over `zip` would divide to compute its length.
+            for x in x {
+                let (Some(low), Some(high)) = (low.next(), high.next()) else { break };
+                x.store_halves(&mut low[column..], &mut high[column..]);
+            }
+        }
+        if P::ALIASED > 0 {
+            separate_aliased::<P, S>(simd, aliased, block * S::HALF, low, high);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::mul::rns_ntt::plan::{
     MODULI, OUTPUT_BOUND, Plan, RnsRing, ThirdPrime, TwoPrimes, input_bound,
 };
 use crate::mul::rns_ntt::ternary::{reduced, separate};
-use crate::mul::rns_ntt::transform::{forward_pair, inverse};
+use crate::mul::rns_ntt::transform::{forward, inverse};
 use crate::ring::{NtruPrimeRing, Ring, for_each_ntru_prime_ring, for_each_ring};
 use crate::simd::{Checked, Modulus, Ranges, Simd, traced};
 
@@ -25,7 +25,8 @@ use crate::simd::{Checked, Modulus, Ranges, Simd, traced};
 fn residues<P: Plan, S: Simd>(simd: S, a: &[i16], b: &[i16]) -> [Vec<i16>; 2] {
     let room = <P::NtruPrimeRing as RnsRing>::Padded::<i16>::LEN;
     let (mut left, mut right) = (vec![0; 2 * room], vec![0; 2 * room]);
-    forward_pair::<P, S>(simd, (&Centred(a), &mut left), (&Centred(b), &mut right));
+    forward::<P, S>(simd, &Centred(a), &mut left);
+    forward::<P, S>(simd, &Centred(b), &mut right);
     basemul::<P, S>(simd, &mut left, &right);
     let room = if P::WHOLE { room } else { room / 2 };
     let (mut low, mut high) = (vec![0; room], vec![0; room]);
