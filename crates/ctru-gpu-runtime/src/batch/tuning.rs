@@ -56,7 +56,8 @@ pub struct Tuning {
     pub matrix_degree: usize,
     /// The number of roots of a chunk's product tree, for batches up to a size; beyond the last
     /// size, the number of the last row. Record: mechanisms.md, "roots by size". 16 callers of 32
-    /// take 1.7 times as long with 16 roots as with 8: their roots together fill the GPU.
+    /// key pairs take 1.7 times as long with 16 roots as with 8 (H200): their 256 roots do not fit
+    /// on the GPU at the same time.
     pub roots: [(usize, usize); 2],
     /// The largest chunk whose roots are inverted by powers, for polynomials up to a degree; beyond
     /// it, the number of the last row. Record: mechanisms.md, "inversion by powers", and "inversion

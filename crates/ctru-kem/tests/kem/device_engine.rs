@@ -628,7 +628,7 @@ fn immense_options() {
 /// Uses a product tree of several levels, some of which end with a node without a sibling. Its
 /// roots are inverted by powers in chunks of at most `powers` operations.
 fn check_keys_through_a_deep_tree<P: ParameterSet>(itoh_tsujii_max_chunk: usize) {
-    const COUNT: usize = 4 * 16 + 5;
+    const COUNT: usize = 8 * 8 + 5;
     let itoh_tsujii_max_chunk = Some(itoh_tsujii_max_chunk);
     let options =
         DeviceOptions { chunk: COUNT, slots: 1, itoh_tsujii_max_chunk, ..DeviceOptions::default() };

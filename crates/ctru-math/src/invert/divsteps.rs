@@ -18,8 +18,9 @@
 //! reach the result, and the lowest `k + 2` coefficients of `v` and `r`, because all others are
 //! zero. Both numbers are at most `n + 1`, and are rounded up to whole vectors.
 //!
-//! Loads that are off by one coefficient multiply and divide by `x`. Passes over memory that do two
-//! steps, with more such loads or with lanes that move in registers, took longer on a Xeon.
+//! Loads that are off by one coefficient multiply and divide by `x`. A pass over memory could do
+//! two steps, either with more such loads or by moving lanes in registers. Both took longer on a
+//! Xeon. For a Zen 4, `backend::for_unaligned_loads` chooses the vectors.
 //!
 //! Source: D. J. Bernstein, B.-Y. Yang, "Fast constant-time gcd computation and modular inversion",
 //! TCHES 2019 (3), section 3 and Theorem 6.2.
@@ -147,10 +148,8 @@ impl<V: Vector> Step<V> {
     }
 }
 
-/// Applies the step to a vector of `f` and `g`, and divides `g` by `x`.
-///
-/// The new `g` is stored before its division by `x`: its coefficient of `x^0` is a multiple of `q`.
-/// The next step divides by loading `g` one place up.
+/// Applies the step to a vector of `f` and `g`, without the division by `x`: the coefficient of
+/// `x^0` of the new `g` is a multiple of `q`. The next step divides by loading `g` one place up.
 #[inline(always)]
 fn divide_step<S: Simd>(
     simd: S,

@@ -13,7 +13,9 @@ use crate::backend;
 use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::ring::small::{R3Mod29, R3Mod31, R3Mod41, R5Mod79, R7Mod199, R11Mod59, R13Mod257};
+use crate::ring::{NtruPrimeRing, R653};
 use crate::simd::dispatch_to;
+use crate::testing::Random;
 
 /// Returns whether the product of two elements is 1.
 fn are_inverse<R: RnsRing>(a: &[u16], b: &[u16]) -> bool {
@@ -90,4 +92,20 @@ exhaust! {
     small_7_199: small::<R7Mod199>,
     small_11_59: small::<R11Mod59>,
     small_13_257: small::<R13Mod257>,
+}
+
+/// On a Zen 4, tests that select AVX-512 invert by AVX2.
+#[test]
+fn a_ring_of_the_kem_on_every_backend() {
+    let mut random = Random::new();
+    for weight in [0, 1, 652, 653, 653] {
+        let a = Poly::<R653>::from_array(core::array::from_fn(|i| {
+            let c = (random.next() >> 8) % R653::Q;
+            if i < weight { c as u16 } else { 0 }
+        }));
+        let expected = dispatch_to(backend::Backend::Portable, Inverse(&a));
+        for backend in backend::available() {
+            assert!(dispatch_to(backend, Inverse(&a)) == expected, "{weight} on {backend}");
+        }
+    }
 }

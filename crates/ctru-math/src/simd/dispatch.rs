@@ -1,4 +1,4 @@
-//! The one way from the backend in use to code that is compiled for it.
+//! The one way from a backend to code that is compiled for it.
 
 use super::Simd;
 use crate::backend::{self, Backend};
@@ -7,12 +7,16 @@ use crate::backend::{Avx2, Avx512, Sse2};
 
 /// Work on vectors, written once for all backends.
 ///
-/// `with_simd` and every function that it calls on vectors must be `#[inline(always)]`: they become
-/// parts of one function for each backend, which is compiled with the backend's instructions. Code
-/// that stays outside is compiled without them, and an intrinsic or a closure that is not inlined
-/// costs a call for each vector. Look at the machine code after a change.
+/// [`Simd::vectorize`] makes one function of the work for each backend, which is compiled with the
+/// backend's instructions. `with_simd` and every function that it calls on vectors must be
+/// `#[inline(always)]`, so that they become parts of this function. Code that stays outside is
+/// compiled without these instructions, and an intrinsic or a closure that is not inlined costs a
+/// call for each vector. Look at the machine code after a change.
 ///
-/// In WebAssembly all functions are compiled with the same instructions. There, some large
+/// A part that several works share is itself a work, which they pass to `vectorize`. It takes and
+/// returns slices and references, no vectors.
+///
+/// In WebAssembly all functions are compiled with the same instructions. There, a few more large
 /// functions are not inlined, so that each is in the module once: a module must be small.
 pub(crate) trait WithSimd {
     /// The result.

@@ -35,7 +35,8 @@ pub(crate) trait Simd: Copy {
     type Vector: Vector;
 
     /// Does the work in a function of its own, which is compiled with the backend's instructions.
-    /// Work that several functions do is in the machine code once, and is compiled once.
+    /// The compiler does not inline large work that has several callers, so its machine code is
+    /// there once for each backend.
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output;
 
     /// Returns this token if it is the token of AVX-512.

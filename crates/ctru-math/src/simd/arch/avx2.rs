@@ -23,7 +23,6 @@ impl Simd for Avx2 {
 
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output {
         #[target_feature(enable = "avx2")]
-        #[inline(never)]
         fn run<W: WithSimd>(simd: Avx2, work: W) -> W::Output {
             work.with_simd(simd)
         }

@@ -38,7 +38,6 @@ impl Simd for Avx512 {
 
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output {
         #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2")]
-        #[inline(never)]
         fn run<W: WithSimd>(simd: Avx512, work: W) -> W::Output {
             work.with_simd(simd)
         }

@@ -38,7 +38,6 @@ impl Simd for Portable {
     const LANES: usize = 8;
     type Vector = I16x8;
 
-    #[inline(never)]
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output {
         work.with_simd(self)
     }
