@@ -63,9 +63,9 @@ fn a_file_that_an_archive_lacks_is_an_error() {
     let archive = root().join("research/records/xeon.tar.gz");
     fs::copy(archive, folder.path().join("xeon.tar.gz")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-research"));
-    let file = folder.path().join("xeon/peers.jsonl");
+    let file = folder.path().join("xeon/no-such.jsonl");
     let output = command.arg("paper").arg("--from").arg(file).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains("xeon/peers.jsonl: cannot be read: the archive has no"), "{errors}");
+    assert!(errors.contains("xeon/no-such.jsonl: cannot be read: the archive has no"), "{errors}");
 }
