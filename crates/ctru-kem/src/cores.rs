@@ -34,13 +34,10 @@ pub(crate) trait KeyKind {
     type Decoded: Send + Sync + 'static;
     type Error: Error + Clone + Send;
 
-    /// Decodes a well-formed key.
-    fn decode(key: &Self::Bytes) -> Self::Decoded;
-    /// Decodes bytes after checking that they are a key.
-    ///
-    /// # Errors
-    /// The reason why they are not.
-    fn read(key: &Self::Bytes) -> Result<Self::Decoded, Self::Error>;
+    /// Decodes well-formed keys.
+    fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N];
+    /// Decodes bytes after checking that they are keys. The reason why they are not is an error.
+    fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N];
     /// Returns what takes the place of a key until it is decoded.
     fn blank() -> Self::Decoded;
 }
@@ -55,11 +52,11 @@ impl<P: Types> KeyKind for PublicKeys<P> {
     type Decoded = DecodedPublic<P>;
     type Error = InvalidEncapsulationKey;
 
-    fn decode(key: &Self::Bytes) -> Self::Decoded {
-        P::Scheme::public(key)
+    fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N] {
+        P::Scheme::public_each(keys)
     }
-    fn read(key: &Self::Bytes) -> Result<Self::Decoded, Self::Error> {
-        P::Scheme::read_public(key)
+    fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N] {
+        P::Scheme::read_public_each(keys)
     }
     fn blank() -> Self::Decoded {
         P::Scheme::no_public()
@@ -71,11 +68,11 @@ impl<P: Types> KeyKind for PrivateKeys<P> {
     type Decoded = DecodedPrivate<P>;
     type Error = InvalidDecapsulationKey;
 
-    fn decode(key: &Self::Bytes) -> Self::Decoded {
-        P::Scheme::private(key.as_ref())
+    fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N] {
+        P::Scheme::private_each(keys.map(AsRef::as_ref))
     }
-    fn read(key: &Self::Bytes) -> Result<Self::Decoded, Self::Error> {
-        P::Scheme::read_private(key.as_ref())
+    fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N] {
+        P::Scheme::read_private_each(keys.map(AsRef::as_ref))
     }
     fn blank() -> Self::Decoded {
         P::Scheme::no_private()
@@ -136,13 +133,16 @@ where
         one: &'a mut Option<K::Decoded>,
         refused: &'a FirstRefused<K::Error>,
     ) -> Result<Self, EngineError> {
-        let single = match keys {
+        let [single] = match keys {
             KeyRows::Trusted(bytes) => match K::Bytes::of_slice(bytes).0 {
-                [key] => K::decode(key),
+                [key] => K::decode([key]),
                 keys => return Ok(Self::Encoded(keys)),
             },
             KeyRows::Unchecked(bytes) => match K::Bytes::of_slice(bytes).0 {
-                [row] => K::read(row).map_err(|error| InvalidRow { row: 0, error })?,
+                [row] => {
+                    let [read] = K::read([row]);
+                    [read.map_err(|error| InvalidRow { row: 0, error })?]
+                }
                 rows => return Ok(Self::Rows(rows, refused)),
             },
             KeyRows::Loaded(keys) => return Ok(Self::Decoded(keys.decoded::<Vec<_>>()?)),
@@ -157,11 +157,11 @@ where
             Self::Decoded([key]) => operation([key; N]),
             Self::Decoded(keys) => operation(array::from_fn(|i| &keys[first + i])),
             Self::Encoded(keys) => {
-                let decoded: [_; N] = array::from_fn(|i| K::decode(&keys[first + i]));
+                let decoded = K::decode(array::from_fn(|i| &keys[first + i]));
                 operation(decoded.each_ref());
             }
             Self::Rows(rows, refused) => {
-                let read: [_; N] = array::from_fn(|i| K::read(&rows[first + i]));
+                let read: [_; N] = K::read(array::from_fn(|i| &rows[first + i]));
                 for (i, key) in read.iter().enumerate() {
                     if let Err(error) = key {
                         refused.note(first + i, error.clone());
@@ -189,11 +189,12 @@ where
 {
     let refused = FirstRefused::new();
     let mut decoded: Vec<_> = iter::repeat_with(K::blank).take(rows.len()).collect();
-    for_each(pool, rows.iter().zip(&mut decoded).enumerate(), |(row, (bytes, key))| match K::read(
-        bytes,
-    ) {
-        Ok(read) => *key = read,
-        Err(error) => refused.note(row, error),
+    for_each(pool, rows.iter().zip(&mut decoded).enumerate(), |(row, (bytes, key))| {
+        let [read] = K::read([bytes]);
+        match read {
+            Ok(read) => *key = read,
+            Err(error) => refused.note(row, error),
+        }
     });
     refused.into_result()?;
     Ok(LoadedKeys::new(parameters, rows.len(), decoded))

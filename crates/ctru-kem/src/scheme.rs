@@ -88,6 +88,18 @@ pub trait Scheme: 'static {
     fn check_public(key: &Self::EncapsulationKeyBytes) -> Result<(), InvalidEncapsulationKey> {
         Self::read_public(key).map(drop)
     }
+    /// Decodes keys as [`public`](Self::public) does each.
+    #[cfg(feature = "std")]
+    fn public_each<const N: usize>(keys: [&Self::EncapsulationKeyBytes; N]) -> [Self::Public; N] {
+        keys.map(Self::public)
+    }
+    /// Decodes bytes as [`read_public`](Self::read_public) does for each key.
+    #[cfg(feature = "std")]
+    fn read_public_each<const N: usize>(
+        keys: [&Self::EncapsulationKeyBytes; N],
+    ) -> [Result<Self::Public, InvalidEncapsulationKey>; N] {
+        keys.map(Self::read_public)
+    }
     /// Returns what takes the place of a decoded encapsulation key that was refused.
     #[cfg(feature = "std")]
     fn no_public() -> Self::Public;
@@ -98,6 +110,18 @@ pub trait Scheme: 'static {
     /// # Errors
     /// [`InvalidDecapsulationKey`] if they are not.
     fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey>;
+    /// Decodes keys as [`private`](Self::private) does each.
+    #[cfg(feature = "std")]
+    fn private_each<const N: usize>(keys: [&[u8]; N]) -> [Self::Private; N] {
+        keys.map(Self::private)
+    }
+    /// Decodes bytes as [`read_private`](Self::read_private) does for each key.
+    #[cfg(feature = "std")]
+    fn read_private_each<const N: usize>(
+        keys: [&[u8]; N],
+    ) -> [Result<Self::Private, InvalidDecapsulationKey>; N] {
+        keys.map(Self::read_private)
+    }
     /// Returns what takes the place of a decoded decapsulation key that was refused.
     #[cfg(feature = "std")]
     fn no_private() -> Self::Private;

@@ -104,7 +104,7 @@ const NTRU_PRIME_ROOM: usize = 3059;
 /// Runs every operation of Streamlined NTRU Prime, from bytes to bytes. Returns 0 if both sides
 /// have the same secret.
 fn ntru_prime<R: ntruprime::Named>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Mark) -> u32 {
-    use ntruprime::{PrivateKey, PublicKey, Use, from_seed};
+    use ntruprime::{PrivateKey, PublicKey, Use, from_seed, short_from_seeds};
 
     mark(hide, seeds.as_flattened());
     let (mut private, mut sent) = ([0; NTRU_PRIME_ROOM], [0; NTRU_PRIME_ROOM]);
@@ -144,16 +144,12 @@ fn ntru_prime<R: ntruprime::Named>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Ma
         return 5;
     }
     // Three operations at a time, whose hashes are computed together.
-    let coins = || from_seed::<R>(Use::Encapsulation, &seeds[1]);
-    let (mut first, mut second, mut third) = (coins(), coins(), coins());
+    let r = short_from_seeds::<R, 3>([&seeds[1]; 3]);
     let mut rows = [[0; NTRU_PRIME_ROOM]; 3];
     let mut together = [[0; 32]; 3];
     let bytes = ntruprime::ciphertext_bytes::<R>();
     let sent = rows.each_mut().map(|row| &mut row[..bytes]);
-    let sources: [ntruprime::Source<'_>; 3] = [&mut first, &mut second, &mut third];
-    if ntruprime::encapsulate([&public; 3], sources, sent, &mut together).is_err() {
-        return 6;
-    }
+    ntruprime::encapsulate([&public; 3], r.each_ref(), sent, &mut together);
     mark(reveal, rows.as_flattened());
     rows[1][0] ^= 1;
     let mut answers = [[0; 32]; 3];
@@ -161,7 +157,7 @@ fn ntru_prime<R: ntruprime::Named>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Ma
     ntruprime::decapsulate([&key; 3], received, &mut answers);
     mark(reveal, together.as_flattened());
     mark(reveal, answers.as_flattened());
-    if together == [secret; 3] && answers == [secret, rejection, secret] { 0 } else { 7 }
+    if together == [secret; 3] && answers == [secret, rejection, secret] { 0 } else { 6 }
 }
 
 /// Runs the arithmetic that handles secrets, without the KEM around it. Returns 0 if the results

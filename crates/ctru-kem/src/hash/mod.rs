@@ -101,6 +101,19 @@ pub(crate) fn shake256<const PARTS: usize, const N: usize>(
     shake256_padded(&padded, &mut outputs);
 }
 
+/// Does the same for at most [`GROUP`] inputs, whose number is that of the outputs.
+#[cfg(feature = "std")]
+pub(crate) fn shake256_group<'a, const PARTS: usize>(
+    inputs: impl Iterator<Item = [&'a [u8]; PARTS]>,
+    outputs: &mut [&mut [u8]],
+) {
+    let mut padded = [const { Padded::room() }; GROUP];
+    for (padded, parts) in padded.iter_mut().zip(inputs) {
+        padded.fill(&parts);
+    }
+    shake256_padded(&padded[..outputs.len()], outputs);
+}
+
 /// Fills each output with the first bytes of SHAKE256 of its padded input.
 ///
 /// The function is not generic in `N`, so that it is compiled once.

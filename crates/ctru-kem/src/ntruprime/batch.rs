@@ -6,14 +6,13 @@ use ctru_math::invert::{BatchNode, invert_batch};
 use ctru_math::mul::Multiplier;
 use ctru_math::{NtruPrimeArithmetic, Poly, SmallPoly, ternary};
 
-use super::draw::{draw_short, draw_small};
+use super::draw::{Named, Use, draw_short, draw_small, from_seed, key_pair_bytes};
 use super::hash::{Input, hash_each};
 use super::kem::{KeyPolynomials, STACK, parts, private_key_bytes};
+use crate::hash::GROUP;
+use crate::scheme::Seed;
 use crate::source::NoRandomness;
-use crate::wipe::wipe_stack;
-
-/// The number of public keys that are hashed together.
-const GROUP: usize = 8;
+use crate::wipe::{wipe, wipe_stack};
 
 /// Fills a slice with random bytes for the key pair of this index.
 pub type Sources<'a> = &'a mut dyn FnMut(usize, &mut [u8]) -> Result<(), NoRandomness>;
@@ -71,6 +70,41 @@ pub fn generate_batch<R: NtruPrimeArithmetic, K: AsMut<[u8]>>(
         write_hashes::<R, K, 1>(public, private);
     }
     Ok(())
+}
+
+/// Generates the key pairs that seeds determine. The caller wipes the private keys.
+///
+/// # Panics
+/// As [`generate_batch`].
+pub(super) fn generate_from_seeds<R: Named, K: AsMut<[u8]>>(
+    seeds: &[&Seed],
+    public: &mut [R::MixedRadixBytes],
+    private: &mut [K],
+) {
+    // What a key pair takes, unless its first `g` has no inverse.
+    let needed = 2 * size_of::<R::Coeffs<u32>>() + R::TERNARY_BYTES;
+    let mut bytes = std::vec![0; needed * seeds.len()];
+    let mut outputs: Vec<_> = bytes.chunks_mut(needed).collect();
+    for (seeds, outputs) in seeds.chunks(GROUP).zip(outputs.chunks_mut(GROUP)) {
+        key_pair_bytes::<R>(seeds.iter().copied(), outputs);
+    }
+    let mut taken = std::vec![0; seeds.len()];
+    let mut sources = |i: usize, to: &mut [u8]| {
+        let start = taken[i];
+        taken[i] += to.len();
+        if let Some(from) = bytes[i * needed..][..needed].get(start..taken[i]) {
+            to.copy_from_slice(from);
+        } else {
+            let mut source = from_seed::<R>(Use::KeyPair, seeds[i]);
+            let mut before = std::vec![0; start];
+            source(&mut before)?;
+            wipe(&mut before, 0);
+            source(to)?;
+        }
+        Ok(())
+    };
+    generate_batch::<R, K>(&mut sources, public, private).expect("a seed gives all bytes");
+    wipe(&mut bytes, 0);
 }
 
 /// Writes the hashes of public keys to the private keys.

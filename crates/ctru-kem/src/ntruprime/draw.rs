@@ -3,13 +3,17 @@
 //! Each polynomial takes `n` words of 32 bits, little-endian, with one call of the
 //! [source](Source).
 
+use core::array;
+
 use ctru_math::array::Array;
 use ctru_math::short::{short, small};
 use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, SmallPoly, for_each_ntru_prime_ring};
 use shake::Shake256;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 
-use crate::hash::SEED_BYTES;
+#[cfg(feature = "std")]
+use crate::hash::shake256_group;
+use crate::hash::{SEED_BYTES, shake256};
 use crate::source::{NoRandomness, Source};
 use crate::wipe::wipe;
 
@@ -39,10 +43,25 @@ pub(super) fn draw_small<R: NtruPrimeArithmetic>(
 }
 
 /// Draws a short polynomial.
-pub(super) fn draw_short<R: NtruPrimeArithmetic>(
+///
+/// # Errors
+/// That of the source.
+pub fn draw_short<R: NtruPrimeArithmetic>(
     source: Source<'_>,
 ) -> Result<SmallPoly<R>, NoRandomness> {
     Ok(short::<R>(&Words::<R>::draw(source)?.0))
+}
+
+/// Returns the polynomials of encapsulations with these seeds: what [`draw_short`] draws from each
+/// [`from_seed`].
+#[must_use]
+pub fn short_from_seeds<R: Named, const N: usize>(
+    seeds: [&[u8; SEED_BYTES]; N],
+) -> [SmallPoly<R>; N] {
+    let mut words: [Words<R>; N] = array::from_fn(|_| Words(R::Coeffs::zeroed()));
+    let outputs = words.each_mut().map(|words| words.0.as_mut().as_flattened_mut());
+    shake256(seeds.map(|seed| input::<R>(Use::Encapsulation, seed)), outputs);
+    words.each_ref().map(|words| short::<R>(&words.0))
 }
 
 /// A ring whose parameter set of Streamlined NTRU Prime has a name.
@@ -69,6 +88,25 @@ pub enum Use {
     Encapsulation,
 }
 
+/// Returns the parts of what is hashed: the name of the set, the use and the seed.
+fn input<R: Named>(usage: Use, seed: &[u8; SEED_BYTES]) -> [&[u8]; 3] {
+    let usage: &[u8] = match usage {
+        Use::KeyPair => b" key pair",
+        Use::Encapsulation => b" encapsulation",
+    };
+    [R::NAME.as_bytes(), usage, seed]
+}
+
+/// Fills each output with the first bytes of [`from_seed`] for the seed of its key pair. There are
+/// at most [`GROUP`](crate::hash::GROUP) outputs, all of one length.
+#[cfg(feature = "std")]
+pub(super) fn key_pair_bytes<'a, R: Named>(
+    seeds: impl Iterator<Item = &'a [u8; SEED_BYTES]>,
+    outputs: &mut [&mut [u8]],
+) {
+    shake256_group(seeds.map(|seed| input::<R>(Use::KeyPair, seed)), outputs);
+}
+
 /// Returns the source of random bytes that a seed determines: SHAKE256 of the name of the set, the
 /// use and the seed.
 pub fn from_seed<R: Named>(
@@ -76,12 +114,9 @@ pub fn from_seed<R: Named>(
     seed: &[u8; SEED_BYTES],
 ) -> impl FnMut(&mut [u8]) -> Result<(), NoRandomness> + use<R> {
     let mut hash = Shake256::default();
-    hash.update(R::NAME.as_bytes());
-    hash.update(match usage {
-        Use::KeyPair => b" key pair",
-        Use::Encapsulation => b" encapsulation",
-    });
-    hash.update(seed);
+    for part in input::<R>(usage, seed) {
+        hash.update(part);
+    }
     let mut reader = hash.finalize_xof();
     move |bytes| {
         reader.read(bytes);

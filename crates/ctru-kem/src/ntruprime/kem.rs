@@ -173,9 +173,14 @@ impl<R: NtruPrimeArithmetic> PublicKey<R> {
     /// Decodes a key.
     #[must_use]
     pub fn new(bytes: &R::MixedRadixBytes) -> Self {
-        let mut digest = [0; HASH_BYTES];
-        hash(Input::PublicKey, [bytes.as_ref(), &[]], &mut digest);
-        Self { h: mixed_radix::decode_shifted(bytes), hash: digest }
+        let [key] = Self::each([bytes]);
+        key
+    }
+
+    /// Decodes each key.
+    pub(super) fn each<const N: usize>(keys: [&R::MixedRadixBytes; N]) -> [Self; N] {
+        let hashes = hash_public_keys(keys.map(AsRef::as_ref));
+        array::from_fn(|i| Self { h: mixed_radix::decode_shifted(keys[i]), hash: hashes[i] })
     }
 
     /// Encapsulates with random bytes of `source`. The caller wipes the shared secret.
@@ -191,29 +196,29 @@ impl<R: NtruPrimeArithmetic> PublicKey<R> {
         ciphertext: &mut [u8],
         secret: &mut SecretBytes,
     ) -> Result<(), NoRandomness> {
-        encapsulate([self], [source], [ciphertext], array::from_mut(secret))
+        let r = draw_short::<R>(source)?;
+        encapsulate([self], [&r], [ciphertext], array::from_mut(secret));
+        Ok(())
     }
 }
 
-/// Encapsulates to each key with the random bytes of its source. The caller wipes the shared
-/// secrets.
-///
-/// # Errors
-/// That of a source. Then the outputs mean nothing.
+/// Returns the hash of each public key.
+fn hash_public_keys<const N: usize>(keys: [&[u8]; N]) -> [Hash; N] {
+    let mut hashes = [[0; HASH_BYTES]; N];
+    hash_each(Input::PublicKey, keys.map(|key| [key, &[]]), hashes.each_mut());
+    hashes
+}
+
+/// Encapsulates a short polynomial to each key. The caller wipes the shared secrets.
 ///
 /// # Panics
 /// If a ciphertext does not have [`ciphertext_bytes`].
 pub fn encapsulate<R: NtruPrimeArithmetic, const N: usize>(
     keys: [&PublicKey<R>; N],
-    sources: [Source<'_>; N],
+    r: [&SmallPoly<R>; N],
     mut ciphertexts: [&mut [u8]; N],
     secrets: &mut [SecretBytes; N],
-) -> Result<(), NoRandomness> {
-    let mut r = [const { None }; N];
-    for (r, source) in r.iter_mut().zip(sources) {
-        *r = Some(draw_short::<R>(source)?);
-    }
-    let r = r.each_ref().map(|r| r.as_ref().expect("drawn"));
+) {
     let mut hidden = array::from_fn(|_| Hidden::zeroed());
     hide(keys, r, &mut Multiplier::new(), &mut hidden);
     for (ciphertext, hidden) in ciphertexts.iter_mut().zip(&hidden) {
@@ -224,7 +229,6 @@ pub fn encapsulate<R: NtruPrimeArithmetic, const N: usize>(
     let ciphertexts = ciphertexts.each_ref().map(|ciphertext| &**ciphertext);
     let r_hashes = hidden.each_ref().map(|hidden| &*hidden.r_hash);
     shared_secrets([1; N], r_hashes, ciphertexts, secrets.each_mut());
-    Ok(())
 }
 
 /// A ciphertext in its two parts, and the hash of the polynomial in it; wiped when dropped.
@@ -272,11 +276,26 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     /// # Panics
     /// If `bytes` do not have [`private_key_bytes`].
     pub fn read(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
-        let key = Self::decode(bytes)?;
-        let mut digest = [0; HASH_BYTES];
+        let [key] = Self::read_each([bytes]);
+        key
+    }
+
+    /// Does the same for each key.
+    pub(super) fn read_each<const N: usize>(
+        keys: [&[u8]; N],
+    ) -> [Result<Self, InvalidDecapsulationKey>; N] {
         let parts = parts::<R>();
-        hash(Input::PublicKey, [&bytes[parts.public..parts.rho], &[]], &mut digest);
-        if digest == key.public_key.hash { Ok(key) } else { Err(InvalidDecapsulationKey::Hash) }
+        let public = keys.map(|key| &key[parts.public..parts.rho]);
+        let mut hashes = hash_public_keys(public).into_iter();
+        Self::decode(keys).map(|key| {
+            let hash = hashes.next();
+            let key = key?;
+            if hash == Some(key.public_key.hash) {
+                Ok(key)
+            } else {
+                Err(InvalidDecapsulationKey::Hash)
+            }
+        })
     }
 
     /// Decodes a key that [`read`](Self::read) accepts.
@@ -285,11 +304,26 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     /// If a polynomial is malformed, or `bytes` do not have [`private_key_bytes`].
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
-        Self::decode(bytes).expect("a validated private key")
+        let [key] = Self::each([bytes]);
+        key
     }
 
-    /// Decodes a key without looking at the hash of the public key.
-    fn decode(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
+    /// Does the same for each key.
+    pub(super) fn each<const N: usize>(keys: [&[u8]; N]) -> [Self; N] {
+        Self::decode(keys).map(|key| key.expect("a validated private key"))
+    }
+
+    /// Decodes each key without looking at the hash of the public key.
+    fn decode<const N: usize>(keys: [&[u8]; N]) -> [Result<Self, InvalidDecapsulationKey>; N] {
+        let parts = parts::<R>();
+        let mut hashes: [Secret<Hash>; N] = array::from_fn(|_| Secret::zeroed());
+        let rho = keys.map(|key| [&key[parts.rho..parts.hash], &[][..]]);
+        hash_each(Input::Polynomial, rho, hashes.each_mut().map(|hash| &mut **hash));
+        array::from_fn(|i| Self::decode_with(keys[i], &hashes[i]))
+    }
+
+    /// Decodes a key of whose `rho` the hash is known.
+    fn decode_with(bytes: &[u8], hash: &Hash) -> Result<Self, InvalidDecapsulationKey> {
         assert_eq!(bytes.len(), private_key_bytes::<R>());
         let parts = parts::<R>();
         let mut packed = Secret::<R::TernaryBytes>::zeroed();
@@ -298,8 +332,8 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let f = packed::unpack_short::<R>(&packed).map_err(malformed)?;
         packed.copy_from(&bytes[parts.g_inverse..parts.public]);
         let g_inverse = packed::unpack::<R>(&packed).map_err(malformed)?;
-        let mut rho_hash = Secret::zeroed();
-        hash(Input::Polynomial, [&bytes[parts.rho..parts.hash], &[]], &mut rho_hash);
+        let mut rho_hash = Secret::<Hash>::zeroed();
+        rho_hash.copy_from(hash);
         let mut public = R::MixedRadixBytes::zeroed();
         public.as_mut().copy_from_slice(&bytes[parts.public..parts.rho]);
         let mut public_key =

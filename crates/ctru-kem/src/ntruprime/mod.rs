@@ -19,7 +19,7 @@ mod scheme;
 pub use crate::source::{NoRandomness, Source};
 #[cfg(feature = "std")]
 pub use batch::{Sources, generate_batch};
-pub use draw::{Named, Use, from_seed};
+pub use draw::{Named, Use, draw_short, from_seed, short_from_seeds};
 pub use kem::{
     PrivateKey, PublicKey, ciphertext_bytes, decapsulate, encapsulate, generate, private_key_bytes,
 };

@@ -7,8 +7,8 @@ use std::vec::Vec;
 use ctru_math::array::Array;
 
 #[cfg(feature = "std")]
-use super::batch::generate_batch;
-use super::draw::{Named, Use, from_seed};
+use super::batch::generate_from_seeds;
+use super::draw::{Named, Use, from_seed, short_from_seeds};
 use super::kem::{PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start};
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
@@ -67,16 +67,12 @@ impl<R: Named> Scheme for NtruPrime<R> {
         } else {
             encapsulation_keys
         };
-        let mut seed = Secret::<[u8; KEY_PAIR_SEED_BYTES]>::zeroed();
-        let mut sources = Vec::with_capacity(public.len());
-        for i in 0..public.len() {
-            seeds.write_group(Self::KEY_GENERATION, first + i, [&NO_ID], [&mut *seed]);
-            let seed = seed.first_chunk().expect("half of the seed");
-            sources.push(from_seed::<R>(Use::KeyPair, seed));
+        let mut pairs: Vec<_> = public.iter().map(|_| Secret::zeroed()).collect();
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            seeds.write_group(Self::KEY_GENERATION, first + i, [&NO_ID], [&mut **pair]);
         }
-        let made =
-            generate_batch::<R, K>(&mut |i, bytes| sources[i](bytes), public, decapsulation_keys);
-        made.expect("a seed gives all bytes");
+        let seeds = pairs.iter().map(|pair| pair.first_chunk().expect("half of the pair"));
+        generate_from_seeds::<R, K>(&seeds.collect::<Vec<_>>(), public, decapsulation_keys);
     }
 
     fn public(key: &R::MixedRadixBytes) -> PublicKey<R> {
@@ -93,16 +89,42 @@ impl<R: Named> Scheme for NtruPrime<R> {
     }
 
     #[cfg(feature = "std")]
+    fn public_each<const N: usize>(keys: [&R::MixedRadixBytes; N]) -> [PublicKey<R>; N] {
+        PublicKey::each(keys)
+    }
+
+    #[cfg(feature = "std")]
+    fn read_public_each<const N: usize>(
+        keys: [&R::MixedRadixBytes; N],
+    ) -> [Result<PublicKey<R>, InvalidEncapsulationKey>; N] {
+        PublicKey::each(keys).map(Ok)
+    }
+
+    #[cfg(feature = "std")]
     fn no_public() -> PublicKey<R> {
         PublicKey::zeroed()
     }
 
     fn private(key: &[u8]) -> PrivateKey<R> {
-        PrivateKey::new(key)
+        let [key] = PrivateKey::each([key]);
+        key
     }
 
     fn read_private(key: &[u8]) -> Result<PrivateKey<R>, InvalidDecapsulationKey> {
-        PrivateKey::read(key)
+        let [key] = PrivateKey::read_each([key]);
+        key
+    }
+
+    #[cfg(feature = "std")]
+    fn private_each<const N: usize>(keys: [&[u8]; N]) -> [PrivateKey<R>; N] {
+        PrivateKey::each(keys)
+    }
+
+    #[cfg(feature = "std")]
+    fn read_private_each<const N: usize>(
+        keys: [&[u8]; N],
+    ) -> [Result<PrivateKey<R>, InvalidDecapsulationKey>; N] {
+        PrivateKey::read_each(keys)
     }
 
     #[cfg(feature = "std")]
@@ -142,10 +164,8 @@ impl<R: Named> Scheme for NtruPrime<R> {
         ciphertexts: [&mut [u8]; N],
         secrets: &mut [SecretBytes; N],
     ) {
-        let mut sources = seeds.map(|seed| from_seed::<R>(Use::Encapsulation, seed));
-        let sources = sources.each_mut().map(|source| source as Source<'_>);
-        let made = encapsulate(keys, sources, ciphertexts, secrets);
-        made.expect("a seed gives all bytes");
+        let r = short_from_seeds::<R, N>(seeds);
+        encapsulate(keys, r.each_ref(), ciphertexts, secrets);
     }
 
     fn encapsulate_from(

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::hint::black_box;
 
 use ctru_kem::ntruprime::{
-    NoRandomness, PrivateKey, PublicKey, Source, Use, ciphertext_bytes, decapsulate, encapsulate,
-    from_seed, generate, generate_batch, private_key_bytes,
+    NoRandomness, PrivateKey, PublicKey, Use, ciphertext_bytes, decapsulate, draw_short,
+    encapsulate, from_seed, generate, generate_batch, private_key_bytes,
 };
 use ctru_math::array::Array;
 use ctru_math::{NtruPrimeRing, R761};
@@ -243,17 +243,12 @@ fn encapsulate_groups<const N: usize>(
     let outputs = ciphertexts.as_chunks_mut::<N>().0.iter_mut().zip(secrets.as_chunks_mut().0);
     let inputs = keys.as_chunks().0.iter().zip(random.as_chunks_mut().0);
     for ((keys, random), (ciphertexts, secrets)) in inputs.zip(outputs) {
-        let mut fill = random.each_mut().map(|random| {
+        let r = random.each_mut().map(|random| {
             random.at = 0;
-            move |bytes: &mut [u8]| random.fill(bytes)
+            draw_short::<R761>(&mut |bytes| random.fill(bytes)).expect("bytes")
         });
-        encapsulate::<R761, N>(
-            keys.each_ref(),
-            fill.each_mut().map(|fill| fill as Source<'_>),
-            ciphertexts.each_mut().map(|ciphertext| &mut ciphertext[..]),
-            secrets,
-        )
-        .expect("bytes");
+        let ciphertexts = ciphertexts.each_mut().map(|ciphertext| &mut ciphertext[..]);
+        encapsulate::<R761, N>(keys.each_ref(), r.each_ref(), ciphertexts, secrets);
     }
 }
 
