@@ -14,6 +14,16 @@ macro_rules! degree {
 /// The degrees of the rings.
 const DEGREES: &[usize] = &for_each_ring!([degree]);
 
+/// The arrays of a launch, by name. The list of kernels has such a type for each kernel, with the
+/// kernel's name.
+pub trait Arrays<'a, M: 'a> {
+    /// The kernels that take the arrays.
+    const KERNELS: &'static RingKernels;
+
+    /// Returns the arrays in the order in which the kernels take them.
+    fn in_order(self) -> impl AsRef<[&'a M]>;
+}
+
 /// One kernel per ring.
 #[derive(Debug)]
 pub struct RingKernels([Kernel; DEGREES.len()]);

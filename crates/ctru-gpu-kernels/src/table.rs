@@ -389,7 +389,8 @@ macro_rules! for_each_kernel {
     };
 }
 
-/// Defines a descriptor for each entry of a list. The scope of the call must contain `MODULE`, the
+/// Defines a descriptor for each entry of a list, and a type of the same name for its
+/// [`Arrays`](crate::descriptor::Arrays). The scope of the call must contain `MODULE`, the
 /// modules that the entries name, and the functions that give the lengths of rows.
 ///
 /// This macro is for the crates of this workspace. It may change at any time.
@@ -430,6 +431,21 @@ macro_rules! ring_descriptors {
                 }
                 $crate::descriptor::RingKernels::new(ctru_math::for_each_ring!([of_ring]))
             };
+
+            #[doc = concat!("The arrays of `", $text, "`.")]
+            #[allow(non_camel_case_types, reason = "the name is that of the kernels")]
+            #[derive(Copy, Clone, Debug)]
+            pub struct $name<'a, M> {
+                $(#[allow(missing_docs, reason = "the list describes it")] pub $array: &'a M),*
+            }
+
+            impl<'a, M> $crate::descriptor::Arrays<'a, M> for $name<'a, M> {
+                const KERNELS: &'static $crate::descriptor::RingKernels = &$name;
+
+                fn in_order(self) -> impl AsRef<[&'a M]> {
+                    [$(self.$array),*]
+                }
+            }
         )*
 
         /// All kernels of the list.

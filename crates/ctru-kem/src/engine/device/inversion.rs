@@ -10,7 +10,7 @@
 use std::sync::{Arc, OnceLock};
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
+use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
@@ -126,9 +126,6 @@ impl<Q: Queue> Tree<Q> {
         scratch: &'a Buffer<u16, Q::Memory>,
     ) -> Result<(), RuntimeError> {
         let (set, kernels) = (launches.set, launches.kernels);
-        let mut run = |kernels: &'static RingKernels, memory: &[&'a Q::Memory], count: usize| {
-            launches.add(kernels, memory, Batch::each(count as u32));
-        };
         let tree = &self.levels;
         let sizes: Vec<usize> = level_sizes(count, kernels.roots).collect();
         let top = sizes.len() - 1;
@@ -137,9 +134,14 @@ impl<Q: Queue> Tree<Q> {
             Some(roots) if level == top => &roots.elements,
             _ => &tree[level],
         };
-        run(&table::MULTIPLY_LEAVES, &[f, nodes(0)], count);
+        let of = |count: usize| Batch::each(count as u32);
+        let leaves = f;
+        let arrays = table::MULTIPLY_LEAVES::<Q::Memory> { leaves, parents: nodes(0) };
+        launches.add(arrays, of(count));
         for level in 1..sizes.len() {
-            run(&table::MULTIPLY_NODES, &[nodes(level - 1), nodes(level)], sizes[level - 1]);
+            let (nodes, parents) = (nodes(level - 1), nodes(level));
+            let arrays = table::MULTIPLY_NODES::<Q::Memory> { nodes, parents };
+            launches.add(arrays, of(sizes[level - 1]));
         }
         // The inverses of successive levels alternate between the two arrays, because a launch
         // reads one level and writes the next. Level 0 is in `scratch`, so that the last launch
@@ -147,16 +149,21 @@ impl<Q: Queue> Tree<Q> {
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
         match roots {
             Some(Roots { maps, powers, elements }) => {
-                let (count, elements) = (sizes[top], &**elements);
-                powers.add_launches(set.chain, maps, count, elements, of_level(top), &mut run);
+                let steps = powers.steps(set.chain, maps, sizes[top], elements, of_level(top));
+                launches.extend(steps);
             }
-            None => run(&table::INVERT, &[nodes(top), of_level(top)], sizes[top]),
+            None => {
+                let (elements, inverses) = (nodes(top), of_level(top));
+                launches.add(table::INVERT::<Q::Memory> { elements, inverses }, of(sizes[top]));
+            }
         }
         for level in (0..top).rev() {
-            let memory: [&Q::Memory; 3] = [of_level(level + 1), &tree[level], of_level(level)];
-            run(&table::DIVIDE_NODES, &memory, sizes[level]);
+            let (parents, nodes, inverses) = (of_level(level + 1), &tree[level], of_level(level));
+            let arrays = table::DIVIDE_NODES::<Q::Memory> { parents, nodes, inverses };
+            launches.add(arrays, of(sizes[level]));
         }
-        run(&table::DIVIDE_LEAVES, &[of_level(0), f, inverses], count);
+        let arrays = table::DIVIDE_LEAVES::<Q::Memory> { parents: of_level(0), leaves, inverses };
+        launches.add(arrays, of(count));
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
+use ctru_gpu_kernels::descriptor::{Arrays, Batch, Kernel, Parameter, RingKernels};
 use ctru_gpu_runtime::batch::plan::Kernels;
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
@@ -20,21 +20,30 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         Self { set, kernels, list: Vec::new() }
     }
 
-    /// Adds a launch of the kernel for the ring of the parameter set, with [`Order::Next`].
-    pub(super) fn add(&mut self, kernels: &'static RingKernels, to: &[&'a Q::Memory], of: Batch) {
-        self.add_in(Order::Next, kernels, to, of);
+    /// Adds a launch of the kernel that takes these arrays, for the ring of the parameter set.
+    pub(super) fn add<A: Arrays<'a, Q::Memory>>(&mut self, arrays: A, batch: Batch) {
+        self.add_in(Order::Next, A::KERNELS, arrays, batch);
     }
 
-    /// Adds a launch with this order.
-    pub(super) fn add_in(
+    /// Adds a launch with this order of a kernel that takes arrays with the same names as the
+    /// kernel of `arrays`.
+    pub(super) fn add_in<A: Arrays<'a, Q::Memory>>(
         &mut self,
         order: Order,
         kernels: &'static RingKernels,
-        memory: &[&'a Q::Memory],
+        arrays: A,
         batch: Batch,
     ) {
-        let (kernel, memory) = (self.set.kernel(kernels), memory.to_vec());
+        let (kernel, other) = (self.set.kernel(kernels), self.set.kernel(A::KERNELS));
+        let names = |kernel: &Kernel| kernel.parameters().iter().map(Parameter::name);
+        debug_assert!(names(kernel).eq(names(other)), "{} for {}", kernel.name(), other.name());
+        let memory = arrays.in_order().as_ref().to_vec();
         self.list.push(Launch { kernel, memory, batch, order });
+    }
+
+    /// Adds launches.
+    pub(super) fn extend(&mut self, launches: Vec<Launch<'a, Q::Memory>>) {
+        self.list.extend(launches);
     }
 
     /// Issues the launches.

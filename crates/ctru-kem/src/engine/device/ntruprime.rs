@@ -1,5 +1,4 @@
 //! Key generation, encapsulation and decapsulation of Streamlined NTRU Prime, as lists of launches.
-//! A kernel takes its arrays in the order of the list of kernels.
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
@@ -23,17 +22,27 @@ pub(super) fn generate<'a, Q: Queue>(
     let Scratch { rejection_secrets: invertible, encrypted: public, decoded, .. } = scratch;
     let Scratch { operands, products, tree, .. } = scratch;
     let Decoded { f, ids, .. } = decoded;
-    launches.add(&table::NTRUPRIME_DRAW, &[seeds, g, f_words, rho], all);
-    launches.add(&table::NTRUPRIME_INVERT, &[g, inverses, invertible], all);
-    let memory: [&Q::Memory; 6] = [seeds, g, f_words, rho, inverses, invertible];
-    launches.add(&table::NTRUPRIME_DRAW_AGAIN, &memory, all);
-    launches.add(&table::NTRUPRIME_SHORT, &[f_words, f], all);
+    launches.add(table::NTRUPRIME_DRAW::<Q::Memory> { seeds, g, f: f_words, rho }, all);
+    let arrays = table::NTRUPRIME_INVERT::<Q::Memory> { elements: g, inverses, invertible };
+    launches.add(arrays, all);
+    let arrays = table::NTRUPRIME_DRAW_AGAIN::<Q::Memory> {
+        seeds,
+        g,
+        f: f_words,
+        rho,
+        inverses,
+        invertible,
+    };
+    launches.add(arrays, all);
+    launches.add(table::NTRUPRIME_SHORT::<Q::Memory> { stream: f_words, short: f }, all);
     tree.invert(launches, queue, count, f, operands, products)?;
     // h = g / (3 f)
-    launches.add(&table::NTRUPRIME_DIVIDE, &[operands, g, products], all);
-    launches.add(&table::ENCODE_MIXED_RADIX, &[products, public], all);
-    launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[public, ids], all);
-    launches.add(&table::NTRUPRIME_PACK, &[f, inverses, public, ids, rho, to], all);
+    let h = products;
+    launches.add(table::NTRUPRIME_DIVIDE::<Q::Memory> { inverses: operands, small: g, h }, all);
+    launches.add(table::ENCODE_MIXED_RADIX::<Q::Memory> { h, keys: public }, all);
+    launches.add(table::NTRUPRIME_HASH_PUBLIC_KEYS::<Q::Memory> { keys: public, ids }, all);
+    let arrays = table::NTRUPRIME_PACK::<Q::Memory> { f, inverses, public, ids, rho, keys: to };
+    launches.add(arrays, all);
     Ok(())
 }
 
@@ -41,7 +50,7 @@ pub(super) fn generate<'a, Q: Queue>(
 pub(super) fn decode<'a, Q: Queue>(
     launches: &mut Launches<'a, Q>,
     kind: Kind,
-    (rows, count): (&'a Q::Memory, usize),
+    (keys, count): (&'a Q::Memory, usize),
     to: &'a Decoded<Q>,
     faults: &'a Q::Memory,
 ) {
@@ -50,12 +59,15 @@ pub(super) fn decode<'a, Q: Queue>(
     match kind {
         Kind::Encapsulation => {
             // The hash overwrites the ID of CTRU-Prime, which the decoder writes.
-            launches.add(&table::DECODE_MIXED_RADIX, &[rows, h, ids], all);
-            launches.add(&table::NTRUPRIME_HASH_PUBLIC_KEYS, &[rows, ids], all);
+            launches.add(table::DECODE_MIXED_RADIX::<Q::Memory> { keys, h, ids }, all);
+            launches.add(table::NTRUPRIME_HASH_PUBLIC_KEYS::<Q::Memory> { keys, ids }, all);
         }
         Kind::Decapsulation => {
-            launches.add(&table::NTRUPRIME_UNPACK, &[rows, secrets, h, ids, faults], all);
-            launches.add(&table::NTRUPRIME_HASH_PRIVATE_KEYS, &[rows, rejections, faults], all);
+            let arrays = table::NTRUPRIME_UNPACK::<Q::Memory> { keys, secrets, h, ids, faults };
+            launches.add(arrays, all);
+            let arrays =
+                table::NTRUPRIME_HASH_PRIVATE_KEYS::<Q::Memory> { keys, rejections, faults };
+            launches.add(arrays, all);
         }
     }
 }
@@ -71,13 +83,18 @@ pub(super) fn encapsulate<'a, Q: Queue>(
 ) {
     // The random words make room for the hashes of the polynomials.
     let Scratch { short, coins: stream, .. } = scratch;
-    launches.add(&table::NTRUPRIME_STREAM, &[seeds, stream], batch);
-    launches.add(&table::NTRUPRIME_SHORT, &[stream, short], batch);
+    launches.add(table::NTRUPRIME_STREAM::<Q::Memory> { seeds, stream }, batch);
+    launches.add(table::NTRUPRIME_SHORT::<Q::Memory> { stream, short }, batch);
     encrypt(launches, scratch, batch, key, ciphertexts);
     // No ciphertext differs from itself, so the hashes in place of those of rejection do not count.
-    let hashes = stream;
-    let memory: [&Q::Memory; 5] = [hashes, hashes, ciphertexts, ciphertexts, shared_secrets];
-    launches.add(&table::NTRUPRIME_SHARED_SECRET, &memory, batch);
+    let arrays = table::NTRUPRIME_SHARED_SECRET::<Q::Memory> {
+        hashes: stream,
+        rejections: stream,
+        received: ciphertexts,
+        encrypted: ciphertexts,
+        shared_secrets,
+    };
+    launches.add(arrays, batch);
 }
 
 /// Decapsulates with decoded keys.
@@ -90,10 +107,16 @@ pub(super) fn decapsulate<'a, Q: Queue>(
 ) {
     let Scratch { short, coins: hashes, encrypted, .. } = scratch;
     let Decoded { f: secrets, z: rejections, .. } = key;
-    launches.add(&table::NTRUPRIME_DECRYPT, &[ciphertexts, secrets, short], batch);
+    launches.add(table::NTRUPRIME_DECRYPT::<Q::Memory> { ciphertexts, secrets, short }, batch);
     encrypt(launches, scratch, batch, key, encrypted);
-    let memory: [&Q::Memory; 5] = [hashes, rejections, ciphertexts, encrypted, shared_secrets];
-    launches.add(&table::NTRUPRIME_SHARED_SECRET, &memory, batch);
+    let arrays = table::NTRUPRIME_SHARED_SECRET::<Q::Memory> {
+        hashes,
+        rejections,
+        received: ciphertexts,
+        encrypted,
+        shared_secrets,
+    };
+    launches.add(arrays, batch);
 }
 
 /// Hashes the short polynomials and encrypts them.
@@ -106,6 +129,7 @@ fn encrypt<'a, Q: Queue>(
 ) {
     let Scratch { short, coins: hashes, .. } = scratch;
     let Decoded { h, ids, .. } = key;
-    launches.add(&table::NTRUPRIME_CONFIRM, &[short, ids, hashes], batch);
-    launches.add(&table::NTRUPRIME_ENCRYPT, &[h, short, hashes, ciphertexts], batch);
+    launches.add(table::NTRUPRIME_CONFIRM::<Q::Memory> { short, ids, hashes }, batch);
+    let arrays = table::NTRUPRIME_ENCRYPT::<Q::Memory> { h, short, hashes, ciphertexts };
+    launches.add(arrays, batch);
 }

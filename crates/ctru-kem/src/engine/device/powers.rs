@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
+use ctru_gpu_kernels::descriptor::{Arrays, Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::invert::frobenius::{self, ELEMENTS};
 use ctru_gpu_kernels::kernels::product::rows;
 use ctru_gpu_kernels::kernels::row;
@@ -163,49 +163,52 @@ impl<Q: Queue> Powers<Q> {
         elements: &Q::Memory,
         inverses: &Q::Memory,
     ) -> Result<(), RuntimeError> {
-        let mut launches = Vec::new();
-        self.add_launches(chain, maps, count, elements, inverses, &mut |kernels, memory, count| {
-            launches.push(Launch {
-                kernel: (chain.kernel)(kernels),
-                memory: memory.to_vec(),
-                batch: Batch::each(count as u32),
-                order: Order::Next,
-            });
-        });
-        queue.launch_all(&launches)
+        queue.launch_all(&self.steps(chain, maps, count, elements, inverses))
     }
 
-    /// Passes the launches of [`invert`](Self::invert) to `run`: kernels, arrays and the number of
-    /// operations.
-    pub(super) fn add_launches<'a>(
+    /// Returns the launches of [`invert`](Self::invert).
+    pub(super) fn steps<'a>(
         &'a self,
         chain: &Chain,
         maps: &'a Maps<Q>,
         count: usize,
         elements: &'a Q::Memory,
         inverses: &'a Q::Memory,
-        run: &mut impl FnMut(&'static RingKernels, &[&'a Q::Memory], usize),
-    ) {
+    ) -> Vec<Launch<'a, Q::Memory>> {
+        let mut launches = Vec::new();
         let element = |number: usize| match number.checked_sub(1) {
             None => elements,
             Some(step) => &*self.results[step],
         };
         let pairs = &*self.pairs;
         let pair_up = |&Step { mapped, factor, map }: &Step| {
-            let memory = [&*maps.0[map], element(mapped), element(factor), pairs];
-            (memory, chain.map_operations * count.div_ceil(ELEMENTS as usize))
+            let (matrix, elements, factors) = (&maps.0[map], element(mapped), element(factor));
+            table::FROBENIUS::<Q::Memory> { matrix, elements, factors, pairs }
         };
+        let mapped = chain.map_operations * count.div_ceil(ELEMENTS as usize);
         for (step, result) in chain.steps.iter().zip(&self.results) {
-            let (memory, operations) = pair_up(step);
-            run(&table::FROBENIUS, &memory, operations);
+            launches.push(launch(chain, pair_up(step), mapped));
             if count <= FEW {
-                run(&table::MULTIPLY_PAIRS, &[pairs, result], chain.product_operations * count);
+                let arrays = table::MULTIPLY_PAIRS::<Q::Memory> { pairs, products: result };
+                launches.push(launch(chain, arrays, chain.product_operations * count));
             } else {
-                run(&table::MULTIPLY_NODES, &[pairs, result], 2 * count);
+                let arrays = table::MULTIPLY_NODES::<Q::Memory> { nodes: pairs, parents: result };
+                launches.push(launch(chain, arrays, 2 * count));
             }
         }
-        let (memory, operations) = pair_up(&Step { mapped: chain.steps.len(), factor: 0, map: 0 });
-        run(&table::FROBENIUS, &memory, operations);
-        run(&table::DIVIDE_BY_NORM, &[pairs, inverses], 2 * count);
+        let last = pair_up(&Step { mapped: chain.steps.len(), factor: 0, map: 0 });
+        launches.push(launch(chain, last, mapped));
+        launches.push(launch(chain, table::DIVIDE_BY_NORM { pairs, inverses }, 2 * count));
+        launches
+    }
+}
+
+/// Returns the launch of the kernel that takes these arrays.
+fn launch<'a, M, A: Arrays<'a, M>>(chain: &Chain, arrays: A, operations: usize) -> Launch<'a, M> {
+    Launch {
+        kernel: (chain.kernel)(A::KERNELS),
+        memory: arrays.in_order().as_ref().to_vec(),
+        batch: Batch::each(operations as u32),
+        order: Order::Next,
     }
 }

@@ -1,9 +1,6 @@
 //! Key generation, encapsulation and decapsulation of a chunk, as lists of launches (paper,
-//! Algorithms 4 to 6). Each function adds to a list. A kernel takes its arrays in the order of the
-//! list of kernels. `ntruprime` has what differs for Streamlined NTRU Prime.
-
-use std::vec;
-use std::vec::Vec;
+//! Algorithms 4 to 6). Each function adds to a list. `ntruprime` has what differs for Streamlined
+//! NTRU Prime.
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
@@ -42,8 +39,10 @@ pub(super) fn generate<'a, Q: Queue>(
     let seeds = match seeds {
         Seeds::Each(seeds) => seeds,
         Seeds::Expanded(input) => {
-            launches.add(&table::EXPAND_KEY_PAIR_SEEDS, &[input, expanded], all);
-            expanded
+            let seeds = expanded;
+            launches
+                .add(table::EXPAND_KEY_PAIR_SEEDS::<Q::Memory> { expansion: input, seeds }, all);
+            seeds
         }
     };
     let SchemeKernels::CtruPrime(encoding) = launches.set.scheme else {
@@ -51,27 +50,31 @@ pub(super) fn generate<'a, Q: Queue>(
     };
     let Scratch { coins, g_coins, operands, products, tree, decoded, .. } = scratch;
     let Decoded { f, z, .. } = decoded;
-    launches.add(&table::DERIVE_KEY_PAIR, &[seeds, coins, g_coins, z], all);
-    launches.add(&table::SAMPLE_SECRET, &[coins, f], all);
+    let drawn = table::DERIVE_KEY_PAIR::<Q::Memory> { seeds, f_coins: coins, g_coins, z };
+    launches.add(drawn, all);
+    launches.add(table::SAMPLE_SECRET::<Q::Memory> { coins, secret: f }, all);
     tree.invert(launches, queue, count, f, operands, products)?;
     // h = g / f
-    let memory: [&Q::Memory; 3] = [operands, g_coins, products];
-    launches.add(&table::POLYPHASE_COINS, &memory, all);
-    launches.add(encoding.pack_decapsulation_key, &[f, products, z, to], all);
+    let (large, coins, product) = (operands, g_coins, products);
+    launches.add(table::POLYPHASE_COINS::<Q::Memory> { large, coins, product }, all);
+    let key = table::PACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { f, h: product, z, keys: to };
+    launches.add_in(Order::Next, encoding.pack_decapsulation_key, key, all);
     Ok(())
 }
 
-/// Encodes `h` to encapsulation keys. `memory` has the arrays of the kernel.
+/// Encodes `count` polynomials `h` to encapsulation keys.
 pub(super) fn encode<'a, Q: Queue>(
     launches: &mut Launches<'a, Q>,
-    memory: &[&'a Q::Memory],
-    all: Batch,
+    h: &'a Q::Memory,
+    keys: &'a Q::Memory,
+    count: usize,
 ) {
     let kernels = match launches.set.scheme {
         SchemeKernels::CtruPrime(encoding) => encoding.encode,
         SchemeKernels::NtruPrime => &table::ENCODE_MIXED_RADIX,
     };
-    launches.add(kernels, memory, all);
+    let arrays = table::ENCODE_MIXED_RADIX { h, keys };
+    launches.add_in(Order::Next, kernels, arrays, Batch::each(count as u32));
 }
 
 /// Decodes `count` keys. If they are `unchecked`, one word for each goes to `faults`.
@@ -87,15 +90,26 @@ pub(super) fn decode<'a, Q: Queue>(
     let SchemeKernels::CtruPrime(encoding) = launches.set.scheme else {
         return ntruprime::decode(launches, kind, (rows, count), to, faults);
     };
-    let mut memory: Vec<&Q::Memory> = match kind {
-        Kind::Encapsulation => vec![rows, h, ids],
-        Kind::Decapsulation => vec![rows, f, h, ids, z],
-    };
-    if unchecked {
-        memory.push(faults);
-        launches.add(encoding.check(kind), &memory, all);
-    } else {
-        launches.add(encoding.decode(kind), &memory, all);
+    let keys = rows;
+    match (kind, unchecked) {
+        (Kind::Encapsulation, false) => {
+            let arrays = table::DECODE_MIXED_RADIX::<Q::Memory> { keys, h, ids };
+            launches.add_in(Order::Next, encoding.decode, arrays, all);
+        }
+        (Kind::Encapsulation, true) => {
+            let arrays =
+                table::VALIDATE_PUBLIC_KEY_MIXED_RADIX::<Q::Memory> { keys, h, ids, faults };
+            launches.add_in(Order::Next, encoding.check_encapsulation_key, arrays, all);
+        }
+        (Kind::Decapsulation, false) => {
+            let arrays = table::UNPACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { keys, f, h, ids, z };
+            launches.add_in(Order::Next, encoding.unpack_decapsulation_key, arrays, all);
+        }
+        (Kind::Decapsulation, true) => {
+            let arrays =
+                table::VALIDATE_SECRET_KEY_MIXED_RADIX::<Q::Memory> { keys, f, h, ids, z, faults };
+            launches.add_in(Order::Next, encoding.check_decapsulation_key, arrays, all);
+        }
     }
 }
 
@@ -113,8 +127,9 @@ pub(super) fn encapsulate<'a, Q: Queue>(
     let seeds = match seeds {
         Seeds::Each(seeds) => seeds,
         Seeds::Expanded(input) => {
-            launches.add(&table::EXPAND_SEEDS, &[input, ids, expanded], batch);
-            expanded
+            let seeds = expanded;
+            launches.add(table::EXPAND_SEEDS::<Q::Memory> { expansion: input, ids, seeds }, batch);
+            seeds
         }
     };
     if let SchemeKernels::NtruPrime = launches.set.scheme {
@@ -122,9 +137,12 @@ pub(super) fn encapsulate<'a, Q: Queue>(
         return ntruprime::encapsulate(launches, scratch, batch, key, seeds, to);
     }
     let derive = launches.hash(&table::DERIVE_ENCAPSULATION_MIDDLE, &table::DERIVE_ENCAPSULATION);
-    launches.add(derive, &[seeds, ids, messages, shared_secrets, coins], batch);
+    let arrays =
+        table::DERIVE_ENCAPSULATION::<Q::Memory> { seeds, ids, messages, shared_secrets, coins };
+    launches.add_in(Order::Next, derive, arrays, batch);
     let encrypt = launches.product(&table::FUSED_ENCRYPT, &table::SAME_PUBLIC_KEY_ENCRYPT);
-    launches.add(encrypt, &[h, coins, messages, ciphertexts], batch);
+    let arrays = table::FUSED_ENCRYPT::<Q::Memory> { h, coins, messages, ciphertexts };
+    launches.add_in(Order::Next, encrypt, arrays, batch);
 }
 
 /// Encapsulates to encoded keys in one launch.
@@ -137,13 +155,36 @@ pub(super) fn encapsulate_whole<'a, Q: Queue>(
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     let Scratch { copied_keys, decoded: Decoded { h, ids, .. }, messages, coins, .. } = scratch;
-    let (seeds, kernels) = match seeds {
-        Seeds::Each(seeds) => (seeds, &table::ENCAPSULATE_SEEDS_MIXED_RADIX),
-        Seeds::Expanded(input) => (input, &table::ENCAPSULATE_MIXED_RADIX),
-    };
-    let memory: [&Q::Memory; 9] =
-        [seeds, keys, copied_keys, ids, h, messages, coins, shared_secrets, ciphertexts];
-    launches.add(kernels, &memory, batch);
+    match seeds {
+        Seeds::Each(seeds) => {
+            let arrays = table::ENCAPSULATE_SEEDS_MIXED_RADIX::<Q::Memory> {
+                seeds,
+                keys,
+                copied_keys,
+                ids,
+                h,
+                messages,
+                coins,
+                shared_secrets,
+                ciphertexts,
+            };
+            launches.add(arrays, batch);
+        }
+        Seeds::Expanded(expansion) => {
+            let arrays = table::ENCAPSULATE_MIXED_RADIX::<Q::Memory> {
+                expansion,
+                keys,
+                copied_keys,
+                ids,
+                h,
+                messages,
+                coins,
+                shared_secrets,
+                ciphertexts,
+            };
+            launches.add(arrays, batch);
+        }
+    }
 }
 
 /// Decapsulates with decoded keys.
@@ -162,18 +203,26 @@ pub(super) fn decapsulate<'a, Q: Queue>(
     let Decoded { f, z, h, ids } = key;
     // The rejection hash is the longest hash, and it does not depend on the decryption.
     let reject = launches.hash(&table::REJECTION_SECRET_MIDDLE, &table::REJECTION_SECRET);
-    let memory: [&Q::Memory; 4] = [ids, z, ciphertexts, rejection_secrets];
-    launches.add_in(Order::Beside, reject, &memory, batch);
+    let arrays = table::REJECTION_SECRET::<Q::Memory> { ids, z, ciphertexts, rejection_secrets };
+    launches.add_in(Order::Beside, reject, arrays, batch);
     let decrypt = launches.product(&table::FUSED_DECRYPT, &table::SAME_SECRET_KEY_DECRYPT);
-    launches.add(decrypt, &[ciphertexts, f, messages], batch);
+    let arrays = table::FUSED_DECRYPT::<Q::Memory> { ciphertexts, f, messages };
+    launches.add_in(Order::Next, decrypt, arrays, batch);
     let derive = launches.hash(&table::DERIVE_DECAPSULATION_MIDDLE, &table::DERIVE_DECAPSULATION);
-    launches.add(derive, &[messages, ids, shared_secrets, coins], batch);
+    let arrays = table::DERIVE_DECAPSULATION::<Q::Memory> { messages, ids, shared_secrets, coins };
+    launches.add_in(Order::Next, derive, arrays, batch);
     // Encrypts the messages again. Where the result differs from the received ciphertext,
     // overwrites the shared secret with the rejection secret.
     let verify = launches.product(&table::FUSED_VERIFY, &table::SAME_PUBLIC_KEY_VERIFY);
-    let memory: [&Q::Memory; 6] =
-        [h, coins, messages, ciphertexts, rejection_secrets, shared_secrets];
-    launches.add_in(Order::Join, verify, &memory, batch);
+    let arrays = table::FUSED_VERIFY::<Q::Memory> {
+        h,
+        coins,
+        messages,
+        received: ciphertexts,
+        rejection_secrets,
+        shared_secrets,
+    };
+    launches.add_in(Order::Join, verify, arrays, batch);
 }
 
 /// Decapsulates with encoded keys in one launch. If there is an array `rejected`, the kernel
@@ -188,18 +237,39 @@ pub(super) fn decapsulate_whole<'a, Q: Queue>(
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     let Scratch { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } = scratch;
+    let Scratch { rejection_secrets, .. } = scratch;
     let Decoded { f, h, .. } = decoded;
-    let inputs: [&Q::Memory; 8] =
-        [keys, ciphertexts, copied_keys, copied_ciphertexts, f, h, messages, coins];
     match rejected {
         Some(rejected) => {
-            let memory = [&inputs[..], &[shared_secrets, rejected]].concat();
-            launches.add(&table::RECOVER_MIXED_RADIX, &memory, batch);
+            let arrays = table::RECOVER_MIXED_RADIX::<Q::Memory> {
+                keys,
+                ciphertexts,
+                copied_keys,
+                copied_ciphertexts,
+                f,
+                h,
+                messages,
+                coins,
+                shared_secrets,
+                rejected,
+            };
+            launches.add(arrays, batch);
         }
         None => {
-            let memory =
-                [&inputs[..], &[&*scratch.rejection_secrets, accepted, shared_secrets]].concat();
-            launches.add(&table::DECAPSULATE_MIXED_RADIX, &memory, batch);
+            let arrays = table::DECAPSULATE_MIXED_RADIX::<Q::Memory> {
+                keys,
+                ciphertexts,
+                copied_keys,
+                copied_ciphertexts,
+                f,
+                h,
+                messages,
+                coins,
+                rejection_secrets,
+                shared_secrets: accepted,
+                results: shared_secrets,
+            };
+            launches.add(arrays, batch);
         }
     }
 }

@@ -284,17 +284,17 @@ pub(super) struct EncodingKernels {
     /// Whether there are kernels for whole operations.
     has_whole: bool,
     /// Decodes encapsulation keys to `h` and `ID(pk)`.
-    decode: &'static RingKernels,
+    pub(super) decode: &'static RingKernels,
     /// Decodes decapsulation keys to `f`, `h`, `ID(pk)` and `z`.
-    unpack_decapsulation_key: &'static RingKernels,
+    pub(super) unpack_decapsulation_key: &'static RingKernels,
     /// Encodes `h` to encapsulation keys.
     pub(super) encode: &'static RingKernels,
     /// Encodes `f`, `h` and `z` to decapsulation keys.
     pub(super) pack_decapsulation_key: &'static RingKernels,
     /// Decodes as `decode` does, and checks rows of bytes that may not be keys.
-    check_encapsulation_key: &'static RingKernels,
+    pub(super) check_encapsulation_key: &'static RingKernels,
     /// Decodes as `unpack_decapsulation_key` does, and checks rows of bytes that may not be keys.
-    check_decapsulation_key: &'static RingKernels,
+    pub(super) check_decapsulation_key: &'static RingKernels,
 }
 
 static MIXED_RADIX: EncodingKernels = EncodingKernels {
@@ -318,22 +318,6 @@ static PACKED13: EncodingKernels = EncodingKernels {
 };
 
 impl EncodingKernels {
-    /// Returns the kernel that decodes keys.
-    pub(super) fn decode(&self, kind: Kind) -> &'static RingKernels {
-        match kind {
-            Kind::Encapsulation => self.decode,
-            Kind::Decapsulation => self.unpack_decapsulation_key,
-        }
-    }
-
-    /// Returns the kernel that decodes rows and checks that they are keys.
-    pub(super) fn check(&self, kind: Kind) -> &'static RingKernels {
-        match kind {
-            Kind::Encapsulation => self.check_encapsulation_key,
-            Kind::Decapsulation => self.check_decapsulation_key,
-        }
-    }
-
     /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
     ///
     /// # Panics

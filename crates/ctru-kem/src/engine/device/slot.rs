@@ -3,7 +3,6 @@
 
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::batch::copy::{
     self, bytes_to_words, copy_parts, copy_rows_and_parts, words_to_bytes,
 };
@@ -147,12 +146,10 @@ impl<Q: Queue> Slot<Q> {
         let mut launches = Launches::new(set, *kernels);
         scheme::generate(&mut launches, queue, scratch, seeds.given(), count, &private)?;
         if let Some(public) = &public {
-            let all = Batch::each(count as u32);
-            scheme::encode(&mut launches, &[&scratch.products, public], all);
+            scheme::encode(&mut launches, &scratch.products, public, count);
         }
         if let Travel::Derived(sent @ 1..) = travels.keys {
-            let memory: [&Q::Memory; 2] = [&scratch.products, &texts.device];
-            scheme::encode(&mut launches, &memory, Batch::each(sent as u32));
+            scheme::encode(&mut launches, &scratch.products, &texts.device, sent);
         }
         let issued = launches.issue(queue).and_then(|()| {
             if let (Some(public), Some(Target::Device(to))) = (&public, &outputs.keys) {
