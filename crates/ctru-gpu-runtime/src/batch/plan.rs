@@ -79,6 +79,8 @@ pub struct Request<'a> {
     pub count: usize,
     /// The keys, if the operation takes any.
     pub keys: Keys,
+    /// Whether loaded keys are there as rows, too.
+    pub has_rows: bool,
     /// Whether somebody must check that rows are keys.
     pub are_unchecked: bool,
     /// Whether seeds are expanded from a single row.
@@ -86,8 +88,8 @@ pub struct Request<'a> {
     /// Where the arrays lie. Either all rows are on a device or none are.
     pub places: Arrays<Place>,
     /// The device of the first chunk, modulo the number of devices. If the rows are on a device,
-    /// all chunks go to it. A batch with keys that were loaded in chunks begins with the device
-    /// that has the first of them.
+    /// all chunks go to it. Otherwise, a batch with keys that were loaded in chunks begins with
+    /// device 0, which has the first of them.
     pub first: usize,
 }
 
@@ -206,6 +208,8 @@ pub struct Plan<'a> {
     pub is_coalesced: bool,
     /// Who checks the keys.
     pub check: Check,
+    /// Whether loaded keys are taken as rows: kernels for whole operations decode keys.
+    pub takes_rows: bool,
 }
 
 impl Keys {
@@ -217,6 +221,11 @@ impl Keys {
 
     fn are_loaded(self) -> bool {
         matches!(self, Self::LoadedOne | Self::LoadedEach)
+    }
+
+    /// Returns the same keys as rows.
+    fn as_rows(self) -> Self {
+        if self.are_one() { Self::One } else { Self::Each }
     }
 }
 
@@ -300,6 +309,14 @@ pub const fn full_chunk(most: usize) -> usize {
 pub fn plan<'a>(request: Request<'a>, machine: &Machine) -> Plan<'a> {
     let Machine { tuning, slots, coalesced, .. } = *machine;
     let (shape, count) = (request.shape, request.count);
+    let takes_rows = request.has_rows
+        && request.keys.are_loaded()
+        && !request.is_on_device()
+        && count <= tuning.loaded_rows;
+    let keys = if takes_rows { request.keys.as_rows() } else { request.keys };
+    let is_fixed = keys == Keys::LoadedEach && !request.is_on_device();
+    let first = if is_fixed { 0 } else { request.first };
+    let request = Request { keys, first, ..request };
     let check = request.check(tuning);
     let largest_row = shape.bytes.keys.max(shape.bytes.rows);
     let is_coalesced = shape.has_whole
@@ -322,7 +339,8 @@ pub fn plan<'a>(request: Request<'a>, machine: &Machine) -> Plan<'a> {
         false => request.places,
     };
     let request = Request { places, ..request };
-    Plan { request, machine: *machine, chunk, under_way, together, is_coalesced, check }
+    let machine = *machine;
+    Plan { request, machine, chunk, under_way, together, is_coalesced, check, takes_rows }
 }
 
 impl<'a> Plan<'a> {
@@ -610,6 +628,7 @@ mod tests {
                                     shape: &shape,
                                     count,
                                     keys,
+                                    has_rows: count % 4 < 2,
                                     are_unchecked: count % 2 == 1,
                                     are_expanded: count % 3 == 1 && shape.bytes.seeds != 0,
                                     places,
@@ -635,8 +654,10 @@ mod tests {
                 let is_last = end == request.count;
                 assert!(is_last || chunk.range.len() == plan.chunk);
                 assert!(chunk.device < machine.devices);
-                let on = if request.is_on_device() { 0 } else { number };
-                assert_eq!(chunk.device, (request.first + on) % machine.devices);
+                let is_fixed = request.keys == Keys::LoadedEach && !plan.takes_rows;
+                let first = if is_fixed { 0 } else { request.first };
+                let on = if request.is_on_device() { request.first } else { first + number };
+                assert_eq!(chunk.device, on % machine.devices);
                 // Derived rows are sent from memory of the slot.
                 if let Travel::Derived(sent) = chunk.travels.keys {
                     let Shape { bytes, room, .. } = request.shape;
@@ -658,7 +679,7 @@ mod tests {
             let tuning = machine.tuning;
             for chunk in plan.chunks() {
                 let (bytes, len) = (request.shape.bytes, chunk.range.len());
-                let of_keys = if request.keys == Keys::One { 1 } else { len };
+                let of_keys = if request.keys.are_one() { 1 } else { len };
                 for (travel, place, bytes) in [
                     (chunk.travels.keys, request.places.keys, bytes.keys * of_keys),
                     (chunk.travels.rows, request.places.rows, bytes.rows * len),
@@ -687,9 +708,8 @@ mod tests {
                         (Travel::InPlace, _) => panic!("rows of the host are not in place"),
                     }
                 }
-                let loads = matches!(request.keys, Keys::LoadedOne | Keys::LoadedEach)
-                    && request.shape.has_whole;
-                assert!(!loads || chunk.travels.keys == Travel::Stays);
+                let loads = request.keys.are_loaded() && request.shape.has_whole;
+                assert!(!loads || plan.takes_rows || chunk.travels.keys == Travel::Stays);
             }
         });
     }
@@ -700,11 +720,15 @@ mod tests {
             let tuning = machine.tuning;
             for chunk in plan.chunks() {
                 let Kernels { is_whole, by_matrix, roots, .. } = chunk.kernels;
-                let is_host = !request.is_on_device() && !request.keys.are_loaded();
+                let has_rows = !request.keys.are_loaded() || plan.takes_rows;
+                let is_host = !request.is_on_device() && has_rows;
                 assert!(!is_whole || is_host && request.count <= tuning.whole_batch);
                 assert!(!by_matrix || request.keys.are_one());
                 assert!([1, 2, 8].contains(&roots));
             }
+            let is_small = request.has_rows && request.count <= tuning.loaded_rows;
+            let is_loaded = request.keys.are_loaded() && !request.is_on_device();
+            assert_eq!(plan.takes_rows, is_small && is_loaded);
             // What callers do together has a kernel, and nobody checks keys on the device.
             if plan.is_coalesced {
                 assert!(request.shape.has_whole && plan.check != Check::Decoding);
@@ -725,7 +749,9 @@ mod tests {
         let shape = shapes.iter().find(|shape| shape.name == name).unwrap();
         let places = Arrays { seeds: place, keys: place, rows: place, results: Place::Pageable };
         let (are_unchecked, are_expanded) = (false, shape.bytes.seeds != 0);
-        let request = Request { shape, count, keys, are_unchecked, are_expanded, places, first: 0 };
+        let (has_rows, first) = (false, 0);
+        let request =
+            Request { shape, count, keys, has_rows, are_unchecked, are_expanded, places, first };
         let plan = plan(request, &machine(1));
         see(&plan, plan.chunks().collect());
     }

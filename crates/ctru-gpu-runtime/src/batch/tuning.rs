@@ -43,6 +43,10 @@ pub struct Tuning {
     /// The largest chunk that such a kernel does. Record: on an H200 it is faster for 512
     /// operations, and separate kernels are faster for 1024.
     pub whole_chunk: usize,
+    /// The largest batch that takes loaded keys as rows, for kernels for whole operations. Record:
+    /// h200/loaded.jsonl. On an H200, decoded keys are faster from 128 encapsulations or 512
+    /// decapsulations on; one number serves both.
+    pub loaded_rows: usize,
     /// The largest batch of which two threads share the work of a hash. Record: mechanisms.md,
     /// "hashes by two threads".
     pub paired_batch: usize,
@@ -200,6 +204,7 @@ const HOPPER: Tuning = {
         whole_batch: 1024,
         whole_batch_receiving_with_one_key: 512,
         whole_chunk: 512,
+        loaded_rows: 64,
         paired_batch: 32768,
         matrix_sending: 8192,
         matrix_receiving: 4096,
@@ -237,6 +242,7 @@ pub static AS_LARGE: Tuning = Tuning {
     whole_batch: 0,
     whole_batch_receiving_with_one_key: 0,
     whole_chunk: 0,
+    loaded_rows: 0,
     matrix_sending: 1,
     matrix_receiving: 1,
     matrix_degree: usize::MAX,

@@ -47,6 +47,7 @@ pub enum Keys<'a, K> {
 }
 
 /// Keys that an engine has decoded into its memory. Decapsulation keys are wiped when dropped.
+/// If they are few, a device engine also keeps their bytes on the host, for small batches.
 ///
 /// An engine takes keys that it, or a clone of it, has loaded. A device engine also takes those of
 /// another engine on the same devices in the same order, if it cuts batches into chunks of the same

@@ -180,12 +180,23 @@ const FEW: usize = 1000;
 /// them, and that neither the engine nor the emulator gives back memory with secrets.
 #[test]
 fn devices() {
+    devices_with(false);
+}
+
+/// Does the same with the kernels of large batches, which take loaded keys as they were decoded.
+#[test]
+fn devices_as_large() {
+    devices_with(true);
+}
+
+fn devices_with(as_large: bool) {
     let _alone = alone();
     // Inversion by powers takes the emulator seconds.
     let options = DeviceOptions {
         chunk: 4,
         slots: 2,
         itoh_tsujii_max_chunk: Some(0),
+        as_large,
         ..DeviceOptions::default()
     };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();

@@ -13,6 +13,7 @@ use ctru_gpu_runtime::batch::slots::Slots;
 use ctru_gpu_runtime::batch::travel::Source;
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
+use zeroize::Zeroizing;
 
 use super::buffers::{Decoded, Footprint};
 use super::job::{Job, JobKeys, JobSeeds, LoadedChunks, Outputs, Work, place_of, place_to};
@@ -117,14 +118,13 @@ impl<D: Device> Batches<D> {
         }
     }
 
-    /// Plans a batch of `count` operations. `first` is the device of the first chunk, if that
-    /// matters.
+    /// Plans a batch of `count` operations. `first` is the device of the first chunk.
     fn plan(
         &self,
         job: &Job<'_, D::Queue>,
         count: usize,
         outputs: &Outputs<'_, D::Queue>,
-        first: Option<usize>,
+        first: usize,
     ) -> Plan<'static> {
         let queue = self.executor.queue();
         let of = |rows: Option<Source<'_, _>>| rows.map(|rows| place_of(queue, rows));
@@ -145,10 +145,11 @@ impl<D: Device> Batches<D> {
             shape: self.shape(job.work, outputs.keys.is_some()),
             count,
             keys: job.keys.planned(),
+            has_rows: matches!(job.keys, JobKeys::Loaded(loaded) if loaded.rows.is_some()),
             are_unchecked: job.are_unchecked,
             are_expanded: matches!(job.seeds, JobSeeds::Expand(..)),
             places,
-            first: first.unwrap_or_else(|| self.executor.next_batch()),
+            first,
         };
         plan(request, &self.machine)
     }
@@ -157,13 +158,18 @@ impl<D: Device> Batches<D> {
     /// done.
     pub(super) fn run(
         &self,
-        job: Job<'_, D::Queue>,
+        mut job: Job<'_, D::Queue>,
         count: usize,
         outputs: Outputs<'_, D::Queue>,
     ) -> Result<(), EngineError> {
-        let is_fixed = matches!(job.keys, JobKeys::Loaded(LoadedChunks { keys: 2.., .. }));
-        let first = job.on.map(|(device, _)| device).or(is_fixed.then_some(0));
+        let first = job.on.map_or_else(|| self.executor.next_batch(), |(device, _)| device);
         let plan = self.plan(&job, count, &outputs, first);
+        if let JobKeys::Loaded(loaded) = job.keys {
+            self.check_loaded(loaded, &job, &plan)?;
+            if let (true, Some(rows)) = (plan.takes_rows, loaded.as_rows()) {
+                job.keys = rows;
+            }
+        }
         let kind = job.work.kind();
         match (plan.check, job.keys.rows()) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
@@ -194,9 +200,6 @@ impl<D: Device> Batches<D> {
         if plan.is_coalesced {
             return self.merger.run(self.set, &self.executor, job, plan, outputs);
         }
-        if let JobKeys::Loaded(loaded) = job.keys {
-            self.check_loaded(loaded, job, plan)?;
-        }
         let kind = job.work.kind();
         let parts = outputs.split(self.set, plan.shape(), plan.ranges());
         let done = self.executor.run(
@@ -224,7 +227,7 @@ impl<D: Device> Batches<D> {
         if loaded.kind != job.work.kind() {
             return Err(EngineError::ForeignKeys);
         }
-        if loaded.keys > 1 && loaded.chunk != plan.chunk {
+        if loaded.keys > 1 && loaded.chunk != plan.chunk && !plan.takes_rows {
             return Err(EngineError::Chunks { loaded: loaded.chunk, batch: plan.chunk });
         }
         let is_owner = |(number, device): (usize, usize)| {
@@ -234,7 +237,9 @@ impl<D: Device> Batches<D> {
         let are_owners = match (loaded.keys, job.on) {
             (1, Some((device, _))) => is_owner((0, device)),
             (1, None) => (0..self.devices.len()).map(|device| (0, device)).all(is_owner),
-            _ => (0..loaded.chunks.len()).map(|number| (number, plan.device(number))).all(is_owner),
+            (_, on) => (0..loaded.chunks.len()).all(|number| {
+                is_owner((number, on.map_or(number % self.devices.len(), |(device, _)| device)))
+            }),
         };
         match are_owners {
             true => Ok(()),
@@ -260,7 +265,7 @@ impl<D: Device> Batches<D> {
         for first in 0..devices {
             let job = Job::new(Work::Decode(kind), JobKeys::Each(keys), on);
             let first = on.map_or(first, |(device, _)| device);
-            let plan = self.plan(&job, count, &Outputs::default(), Some(first));
+            let plan = self.plan(&job, count, &Outputs::default(), first);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();
             let outputs = Outputs { decoded: &mut decoded, ..Outputs::default() };
             let executed = self.execute(&job, &plan, outputs);
@@ -269,7 +274,12 @@ impl<D: Device> Batches<D> {
             chunks.extend(decoded.into_iter().flatten());
             chunk = plan.chunk;
         }
-        let loaded = LoadedChunks { kind, chunks, keys: count, chunk };
+        let are_kept = self.set.scheme.is_whole() && count <= self.machine.tuning.loaded_rows;
+        let rows = match keys {
+            Source::Host(rows) if are_kept => Some(Zeroizing::new(rows.to_vec())),
+            _ => None,
+        };
+        let loaded = LoadedChunks { kind, chunks, keys: count, chunk, rows };
         Ok(LoadedKeys::new(self.set.parameters, count, loaded))
     }
 }

@@ -7,6 +7,7 @@ use std::vec::Vec;
 use ctru_gpu_runtime::Queue;
 use ctru_gpu_runtime::batch::plan::{Keys, Place, Shape};
 use ctru_gpu_runtime::batch::travel::{Source, Target};
+use zeroize::Zeroizing;
 
 use super::buffers::Decoded;
 use super::check::Faults;
@@ -88,6 +89,8 @@ pub(super) struct LoadedChunks<Q: Queue> {
     pub(super) keys: usize,
     /// The number of keys of each chunk except the last one.
     pub(super) chunk: usize,
+    /// The rows, if they are few and came from the host: kernels for whole operations decode them.
+    pub(super) rows: Option<Zeroizing<Vec<u8>>>,
 }
 
 impl<Q: Queue> LoadedChunks<Q> {
@@ -95,6 +98,12 @@ impl<Q: Queue> LoadedChunks<Q> {
     pub(super) fn of(&self, number: usize, device: usize) -> &Decoded<Q> {
         let single = device % self.chunks.len();
         &self.chunks[if self.keys == 1 { single } else { number }]
+    }
+
+    /// Returns the keys as rows, if they are kept.
+    pub(super) fn as_rows(&self) -> Option<JobKeys<'_, Q>> {
+        let rows = Source::Host(self.rows.as_deref()?);
+        Some(if self.keys == 1 { JobKeys::One(rows) } else { JobKeys::Each(rows) })
     }
 }
 

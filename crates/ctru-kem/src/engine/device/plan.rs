@@ -64,6 +64,7 @@ pub fn of_batch(
         shape,
         count,
         keys,
+        has_rows: shape.has_whole,
         are_unchecked: false,
         are_expanded: shape.bytes.seeds != 0,
         places: Arrays { seeds: Place::Pageable, keys: place, rows: place, results: place },

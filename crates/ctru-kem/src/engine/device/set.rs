@@ -274,7 +274,7 @@ pub(super) enum SchemeKernels {
 
 impl SchemeKernels {
     /// Returns whether there are kernels for whole operations.
-    const fn is_whole(self) -> bool {
+    pub(super) const fn is_whole(self) -> bool {
         matches!(self, Self::CtruPrime(EncodingKernels { has_whole: true, .. }))
     }
 }
