@@ -36,7 +36,7 @@ pub(crate) trait KeyKind {
 
     /// Decodes well-formed keys.
     fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N];
-    /// Decodes bytes after checking that they are keys. The reason why they are not is an error.
+    /// Returns for each string of bytes the decoded key, or why it is none.
     fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N];
     /// Returns what takes the place of a key until it is decoded.
     fn blank() -> Self::Decoded;

@@ -9,7 +9,7 @@
 //!   states of a single decapsulation.
 //!
 //! Streamlined NTRU Prime has SHA-512 (`sha512`): of one input by the crate `sha2`, of several on
-//! interleaved states.
+//! interleaved states. Its seeds are expanded by SHAKE256.
 //!
 //! With AVX-512 and in WebAssembly our own Keccak hashes one state as well, because it is faster
 //! there. On an AMD EPYC with Zen 5 cores, for n = 761 and with AVX-512, the three hashes of an
@@ -101,7 +101,7 @@ pub(crate) fn shake256<const PARTS: usize, const N: usize>(
     shake256_padded(&padded, &mut outputs);
 }
 
-/// Does the same for at most [`GROUP`] inputs, whose number is that of the outputs.
+/// Does the same for as many inputs as there are outputs, at most [`GROUP`].
 #[cfg(feature = "std")]
 pub(crate) fn shake256_group<'a, const PARTS: usize>(
     inputs: impl Iterator<Item = [&'a [u8]; PARTS]>,

@@ -95,6 +95,7 @@ pub(super) fn generate_from_seeds<R: Named, K: AsMut<[u8]>>(
         if let Some(from) = bytes[i * needed..][..needed].get(start..taken[i]) {
             to.copy_from_slice(from);
         } else {
+            // `g` was drawn again, which is rare.
             let mut source = from_seed::<R>(Use::KeyPair, seeds[i]);
             let mut before = std::vec![0; start];
             source(&mut before)?;

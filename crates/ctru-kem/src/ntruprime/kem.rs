@@ -285,16 +285,12 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         keys: [&[u8]; N],
     ) -> [Result<Self, InvalidDecapsulationKey>; N] {
         let parts = parts::<R>();
-        let public = keys.map(|key| &key[parts.public..parts.rho]);
-        let mut hashes = hash_public_keys(public).into_iter();
-        Self::decode(keys).map(|key| {
-            let hash = hashes.next();
-            let key = key?;
-            if hash == Some(key.public_key.hash) {
-                Ok(key)
-            } else {
-                Err(InvalidDecapsulationKey::Hash)
-            }
+        let public = hash_public_keys(keys.map(|key| &key[parts.public..parts.rho]));
+        let rho = Self::hash_rho(keys);
+        array::from_fn(|i| {
+            let key = Self::decode(keys[i], &rho[i])?;
+            let is_right = key.public_key.hash == public[i];
+            if is_right { Ok(key) } else { Err(InvalidDecapsulationKey::Hash) }
         })
     }
 
@@ -310,20 +306,21 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
 
     /// Does the same for each key.
     pub(super) fn each<const N: usize>(keys: [&[u8]; N]) -> [Self; N] {
-        Self::decode(keys).map(|key| key.expect("a validated private key"))
+        let rho = Self::hash_rho(keys);
+        array::from_fn(|i| Self::decode(keys[i], &rho[i]).expect("a validated private key"))
     }
 
-    /// Decodes each key without looking at the hash of the public key.
-    fn decode<const N: usize>(keys: [&[u8]; N]) -> [Result<Self, InvalidDecapsulationKey>; N] {
+    /// Returns the hash of the secret of implicit rejection in each key.
+    fn hash_rho<const N: usize>(keys: [&[u8]; N]) -> [Secret<Hash>; N] {
         let parts = parts::<R>();
         let mut hashes: [Secret<Hash>; N] = array::from_fn(|_| Secret::zeroed());
         let rho = keys.map(|key| [&key[parts.rho..parts.hash], &[][..]]);
         hash_each(Input::Polynomial, rho, hashes.each_mut().map(|hash| &mut **hash));
-        array::from_fn(|i| Self::decode_with(keys[i], &hashes[i]))
+        hashes
     }
 
-    /// Decodes a key of whose `rho` the hash is known.
-    fn decode_with(bytes: &[u8], hash: &Hash) -> Result<Self, InvalidDecapsulationKey> {
+    /// Decodes a key without looking at the hash of the public key. The hash of `rho` is given.
+    fn decode(bytes: &[u8], hash: &Hash) -> Result<Self, InvalidDecapsulationKey> {
         assert_eq!(bytes.len(), private_key_bytes::<R>());
         let parts = parts::<R>();
         let mut packed = Secret::<R::TernaryBytes>::zeroed();
