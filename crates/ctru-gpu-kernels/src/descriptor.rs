@@ -16,7 +16,7 @@ const DEGREES: &[usize] = &for_each_ring!([degree]);
 
 /// The arrays of a launch, by name. The list of kernels has such a type for each kernel, with the
 /// kernel's name.
-pub trait Arrays<'a, M: 'a> {
+pub trait NamedArrays<'a, M: 'a> {
     /// The kernels that take the arrays.
     const KERNELS: &'static RingKernels;
 

@@ -389,9 +389,9 @@ macro_rules! for_each_kernel {
     };
 }
 
-/// Defines a descriptor for each entry of a list, and a type of the same name for its
-/// [`Arrays`](crate::descriptor::Arrays). The scope of the call must contain `MODULE`, the
-/// modules that the entries name, and the functions that give the lengths of rows.
+/// Defines a descriptor for each entry of a list, and a type of the same name, its
+/// [`NamedArrays`](crate::descriptor::NamedArrays). The scope of the call must contain `MODULE`,
+/// the modules that the entries name, and the functions that give the lengths of rows.
 ///
 /// This macro is for the crates of this workspace. It may change at any time.
 #[doc(hidden)]
@@ -439,7 +439,7 @@ macro_rules! ring_descriptors {
                 $(#[allow(missing_docs, reason = "the list describes it")] pub $array: &'a M),*
             }
 
-            impl<'a, M> $crate::descriptor::Arrays<'a, M> for $name<'a, M> {
+            impl<'a, M> $crate::descriptor::NamedArrays<'a, M> for $name<'a, M> {
                 const KERNELS: &'static $crate::descriptor::RingKernels = &$name;
 
                 fn in_order(self) -> impl AsRef<[&'a M]> {

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Arrays, Batch, Kernel, Parameter, RingKernels};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, NamedArrays, Parameter, RingKernels};
 use ctru_gpu_runtime::batch::plan::Kernels;
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
@@ -21,13 +21,13 @@ impl<'a, Q: Queue> Launches<'a, Q> {
     }
 
     /// Adds a launch of the kernel that takes these arrays, for the ring of the parameter set.
-    pub(super) fn add<A: Arrays<'a, Q::Memory>>(&mut self, arrays: A, batch: Batch) {
+    pub(super) fn add<A: NamedArrays<'a, Q::Memory>>(&mut self, arrays: A, batch: Batch) {
         self.add_in(Order::Next, A::KERNELS, arrays, batch);
     }
 
     /// Adds a launch with this order of a kernel that takes arrays with the same names as the
     /// kernel of `arrays`.
-    pub(super) fn add_in<A: Arrays<'a, Q::Memory>>(
+    pub(super) fn add_in<A: NamedArrays<'a, Q::Memory>>(
         &mut self,
         order: Order,
         kernels: &'static RingKernels,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::{Arrays, Batch, Kernel, RingKernels};
+use ctru_gpu_kernels::descriptor::{Batch, Kernel, NamedArrays, RingKernels};
 use ctru_gpu_kernels::kernels::invert::frobenius::{self, ELEMENTS};
 use ctru_gpu_kernels::kernels::product::rows;
 use ctru_gpu_kernels::kernels::row;
@@ -204,7 +204,11 @@ impl<Q: Queue> Powers<Q> {
 }
 
 /// Returns the launch of the kernel that takes these arrays.
-fn launch<'a, M, A: Arrays<'a, M>>(chain: &Chain, arrays: A, operations: usize) -> Launch<'a, M> {
+fn launch<'a, M, A: NamedArrays<'a, M>>(
+    chain: &Chain,
+    arrays: A,
+    operations: usize,
+) -> Launch<'a, M> {
     Launch {
         kernel: (chain.kernel)(A::KERNELS),
         memory: arrays.in_order().as_ref().to_vec(),
