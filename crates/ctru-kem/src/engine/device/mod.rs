@@ -70,7 +70,7 @@ pub use resident::{Resident, ResidentKeys, ResidentSeeds};
 /// by [`prepare`](Self::prepare).
 ///
 /// Small batches that several threads encapsulate or decapsulate at the same time, with trusted
-/// keys, share launches on the device. A call that meets no other waits for none. If there are more
+/// or loaded keys, share launches on the device. A call that meets no other waits for none. If there are more
 /// such calls than CPUs, some of them sleep until others return. Where batches share a launch and
 /// the device fails, each of their calls returns the error.
 ///
