@@ -69,10 +69,10 @@ pub use resident::{Resident, ResidentKeys, ResidentSeeds};
 /// parameter set has slots of its own, which the engine makes when the set is first used, or before
 /// by [`prepare`](Self::prepare).
 ///
-/// Small batches that several threads encapsulate or decapsulate at the same time, with trusted
-/// or loaded keys, share launches on the device. A call that meets no other waits for none. If there are more
-/// such calls than CPUs, some of them sleep until others return. Where batches share a launch and
-/// the device fails, each of their calls returns the error.
+/// Small batches that several threads encapsulate or decapsulate at the same time, with trusted or
+/// loaded keys, share launches on the device. A call that meets no other waits for none. If there
+/// are more such calls than CPUs, some of them sleep until others return. Where batches share a
+/// launch and the device fails, each of their calls returns the error.
 ///
 /// The device checks the rows of large batches, and the host those of small ones. If a batch has
 /// one key per operation, the device computes with a row that is not a key before the check has
