@@ -9,7 +9,7 @@ use ctru_gpu_kernels::ptx::MODULE as PTX;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, Queue};
-use ctru_kem::engine::device::ResidentSeeds;
+use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
 use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     RuntimeError, Seeds,
@@ -121,6 +121,19 @@ fn compare_with_the_cpu(parameters: Parameters) -> BTreeSet<&'static str> {
         for keys in [one, [KeyRows::Loaded(&public), KeyRows::Loaded(&private)]] {
             assert!(sent(&engine, parameters, count, keys).unwrap() == expected);
         }
+        // With other data on the device, no batch takes loaded keys as rows.
+        let queue = device.queue().unwrap();
+        let resident = engine.resident(parameters, &queue).unwrap();
+        let [ciphertexts, secrets] =
+            [sizes.ciphertext, 32].map(|row| queue.allocate::<u8>(count * row).unwrap());
+        let (keys, seeds) = (ResidentKeys::Loaded(&public), ResidentSeeds::Expand(SEEDS));
+        resident.encapsulate(keys, seeds, &ciphertexts, &secrets).unwrap();
+        let mut received = [vec![0; 32 * count], vec![0; 32 * count]];
+        let [sent, decapsulated] = &mut received;
+        queue.scope(|scope| queue.download_to(scope, &secrets, sent)).unwrap();
+        resident.decapsulate(ResidentKeys::Loaded(&private), &ciphertexts, &secrets).unwrap();
+        queue.scope(|scope| queue.download_to(scope, &secrets, decapsulated)).unwrap();
+        assert!(received.iter().all(|secrets| *secrets == expected[1]));
         // Seeds that are given have kernels of their own, and so have few decapsulations.
         let mut outputs = [vec![0; sizes.ciphertext], vec![0; 32]];
         let [ciphertext, secret] = &mut outputs;
