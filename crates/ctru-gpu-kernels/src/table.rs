@@ -217,7 +217,7 @@ macro_rules! for_each_kernel {
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             ENCAPSULATE_MIXED_RADIX "encapsulate_mixed_radix" =
                 whole::mixed_radix::encapsulate(
-                    expansion: u64[One; EXPANSION_WORDS],
+                    seeds: u64[One; EXPANSION_WORDS],
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation;
                         whole::mixed_radix::public_key_copy::<R>()] as u32,

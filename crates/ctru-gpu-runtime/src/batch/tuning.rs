@@ -44,8 +44,8 @@ pub struct Tuning {
     /// operations, and separate kernels are faster for 1024.
     pub whole_chunk: usize,
     /// The largest batch that takes loaded keys as rows, for kernels for whole operations. Record:
-    /// h200/loaded.jsonl. On an H200, decoded keys are faster from 128 encapsulations or 512
-    /// decapsulations on; one number serves both.
+    /// h200/loaded.jsonl. For n = 761 on an H200, decoded keys are faster from 128 encapsulations
+    /// or 512 decapsulations on; one number serves both.
     pub loaded_rows: usize,
     /// The largest batch of which two threads share the work of a hash. Record: mechanisms.md,
     /// "hashes by two threads".

@@ -155,36 +155,22 @@ pub(super) fn encapsulate_whole<'a, Q: Queue>(
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     let Scratch { copied_keys, decoded: Decoded { h, ids, .. }, messages, coins, .. } = scratch;
-    match seeds {
-        Seeds::Each(seeds) => {
-            let arrays = table::ENCAPSULATE_SEEDS_MIXED_RADIX::<Q::Memory> {
-                seeds,
-                keys,
-                copied_keys,
-                ids,
-                h,
-                messages,
-                coins,
-                shared_secrets,
-                ciphertexts,
-            };
-            launches.add(arrays, batch);
-        }
-        Seeds::Expanded(expansion) => {
-            let arrays = table::ENCAPSULATE_MIXED_RADIX::<Q::Memory> {
-                expansion,
-                keys,
-                copied_keys,
-                ids,
-                h,
-                messages,
-                coins,
-                shared_secrets,
-                ciphertexts,
-            };
-            launches.add(arrays, batch);
-        }
-    }
+    let (seeds, kernels) = match seeds {
+        Seeds::Each(seeds) => (seeds, &table::ENCAPSULATE_SEEDS_MIXED_RADIX),
+        Seeds::Expanded(input) => (input, &table::ENCAPSULATE_MIXED_RADIX),
+    };
+    let arrays = table::ENCAPSULATE_MIXED_RADIX::<Q::Memory> {
+        seeds,
+        keys,
+        copied_keys,
+        ids,
+        h,
+        messages,
+        coins,
+        shared_secrets,
+        ciphertexts,
+    };
+    launches.add_in(Order::Next, kernels, arrays, batch);
 }
 
 /// Decapsulates with decoded keys.
