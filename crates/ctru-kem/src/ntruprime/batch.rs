@@ -7,8 +7,7 @@ use ctru_math::mul::Multiplier;
 use ctru_math::{NtruPrimeArithmetic, Poly, SmallPoly, ternary};
 
 use super::draw::{Named, Use, draw_short, draw_small, from_seed, key_pair_bytes};
-use super::hash::{Input, hash_each};
-use super::kem::{KeyPolynomials, STACK, parts, private_key_bytes};
+use super::kem::{KeyPolynomials, STACK, hash_public_keys, parts, private_key_bytes};
 use crate::hash::GROUP;
 use crate::scheme::Seed;
 use crate::source::NoRandomness;
@@ -113,8 +112,8 @@ fn write_hashes<R: NtruPrimeArithmetic, K: AsMut<[u8]>, const N: usize>(
     public: &[R::MixedRadixBytes; N],
     private: &mut [K; N],
 ) {
-    let digests = private.each_mut().map(|private| {
-        (&mut private.as_mut()[parts::<R>().hash..]).try_into().expect("the bytes of a hash")
-    });
-    hash_each(Input::PublicKey, public.each_ref().map(|public| [public.as_ref(), &[]]), digests);
+    let hashes = hash_public_keys(public.each_ref().map(|public| public.as_ref()));
+    for (private, hash) in private.iter_mut().zip(&hashes) {
+        private.as_mut()[parts::<R>().hash..].copy_from_slice(hash);
+    }
 }

@@ -19,12 +19,7 @@ pub(super) enum Input {
     PublicKey = 4,
 }
 
-/// Writes the hash of one input, the concatenation of its parts. The caller wipes it.
-pub(super) fn hash(input: Input, parts: [&[u8]; 2], digest: &mut Hash) {
-    hash_each(input, [parts], [digest]);
-}
-
-/// Does the same for each input.
+/// Writes the hash of each input, the concatenation of its parts. The caller wipes it.
 pub(super) fn hash_each<const N: usize>(
     input: Input,
     parts: [[&[u8]; 2]; N],

@@ -16,7 +16,7 @@ use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, Poly, SmallPoly, ternary};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::draw::{draw_short, draw_small};
-use super::hash::{Hash, Input, hash, hash_each, shared_secrets};
+use super::hash::{Hash, Input, hash_each, shared_secrets};
 use crate::error::InvalidDecapsulationKey;
 use crate::hash::SHARED_SECRET_BYTES;
 use crate::source::{NoRandomness, Source};
@@ -104,9 +104,8 @@ pub fn generate<R: NtruPrimeArithmetic>(
     polynomials.assemble(&mut Multiplier::new(), &inverse, public, private);
     let parts = parts::<R>();
     source(&mut private[parts.rho..parts.hash])?;
-    let mut digest = [0; HASH_BYTES];
-    hash(Input::PublicKey, [public.as_ref(), &[]], &mut digest);
-    private[parts.hash..].copy_from_slice(&digest);
+    let [hash] = hash_public_keys([public.as_ref()]);
+    private[parts.hash..].copy_from_slice(&hash);
     Ok(())
 }
 
@@ -203,7 +202,7 @@ impl<R: NtruPrimeArithmetic> PublicKey<R> {
 }
 
 /// Returns the hash of each public key.
-fn hash_public_keys<const N: usize>(keys: [&[u8]; N]) -> [Hash; N] {
+pub(super) fn hash_public_keys<const N: usize>(keys: [&[u8]; N]) -> [Hash; N] {
     let mut hashes = [[0; HASH_BYTES]; N];
     hash_each(Input::PublicKey, keys.map(|key| [key, &[]]), hashes.each_mut());
     hashes

@@ -106,13 +106,11 @@ impl<R: Named> Scheme for NtruPrime<R> {
     }
 
     fn private(key: &[u8]) -> PrivateKey<R> {
-        let [key] = PrivateKey::each([key]);
-        key
+        PrivateKey::new(key)
     }
 
     fn read_private(key: &[u8]) -> Result<PrivateKey<R>, InvalidDecapsulationKey> {
-        let [key] = PrivateKey::read_each([key]);
-        key
+        PrivateKey::read(key)
     }
 
     #[cfg(feature = "std")]
