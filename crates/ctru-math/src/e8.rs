@@ -50,16 +50,15 @@ impl<R: Ring> WithSimd for Decode<'_, R> {
     fn with_simd<S: Simd>(self, _simd: S) {
         let Self { decrypted, message } = self;
         let (mut distances, mut nibbles) = ([[0; LANES]; BLOCK], [0; LANES]);
-        let coded = &decrypted.coefficients()[..R::CODED_COEFFS];
-        let (groups, tail) = coded.as_chunks::<{ LANES * BLOCK }>();
-        let (group_bytes, tail_bytes) = message.as_mut().split_at_mut(groups.len() * (LANES / 2));
-        for (bytes, group) in group_bytes.chunks_exact_mut(LANES / 2).zip(groups) {
-            decode_group(R::Q2 as i16, group, &mut distances, &mut nibbles, bytes);
+        let mut values = [0; LANES * BLOCK];
+        let coded = decrypted.coefficients()[..R::CODED_COEFFS].chunks(values.len());
+        for (bytes, coded) in message.as_mut().chunks_mut(LANES / 2).zip(coded) {
+            // The last group may end with coefficients of the group before, whose nibbles are not
+            // written.
+            values[..coded.len()].copy_from_slice(coded);
+            decode_group(R::Q2 as i16, &values, &mut distances, &mut nibbles, bytes);
         }
-        let mut last = [0; LANES * BLOCK];
-        last[..tail.len()].copy_from_slice(tail);
-        decode_group(R::Q2 as i16, &last, &mut distances, &mut nibbles, tail_bytes);
-        wipe(&mut last);
+        wipe(&mut values);
         wipe(distances.as_flattened_mut());
         wipe(&mut nibbles);
     }

@@ -20,17 +20,20 @@ use core::fmt;
 use subtle::Choice;
 
 use super::{Compiled, inverse_or_zero, is_nonzero};
-use crate::mul::rns_ntt::{Multiply, NttForm, NttPoly2, NttPoly3, RnsRing, Take, Transform};
+use crate::backend::{self, Backend};
+use crate::mul::rns_ntt::{
+    Constants, Multiply, NttForm, NttPoly2, NttPoly3, RnsRing, Shape, Take, Transform,
+};
 use crate::poly::{Poly, SmallPoly};
 use crate::ring::NtruPrimeRing;
-use crate::simd::{Simd, WithSimd, dispatch};
+use crate::simd::dispatch_to;
 
 /// Working memory of a batch of inversions: one value per element, wiped when dropped.
 pub struct BatchNode<R: RnsRing> {
     /// The NTT form of element `i` of the batch, in value `i`.
-    element: NttPoly2<R>,
+    element: NttPoly2<R::Shape>,
     /// The NTT form of the product at inner node `i` of the tree, in value `i`.
-    product: NttPoly3<R>,
+    product: NttPoly3<R::Shape>,
     /// The inverse of this product, in value `i`.
     inverse: Poly<R>,
 }
@@ -91,58 +94,63 @@ pub(super) fn invert_all<R: Compiled<R>>(
     if let [single] = elements {
         inverses[0] = inverse_or_zero(&Poly::from(*single));
     } else if count > 0 {
-        dispatch(InvertTree { elements, inverses, nodes });
+        invert_tree(elements, inverses, nodes);
     }
     Ok(())
 }
 
-/// The work of a batch of at least two elements. The nodes `1..elements.len()` of the tree are
-/// inner nodes. Node `elements.len() + i` is the leaf of element `i`.
-struct InvertTree<'a, R: RnsRing> {
-    elements: &'a [&'a SmallPoly<R>],
-    inverses: &'a mut [Poly<R>],
-    nodes: &'a mut [BatchNode<R>],
-}
-
-impl<R: Compiled<R>> WithSimd for InvertTree<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { elements, inverses, nodes } = self;
-        let count = elements.len();
-        let mut multiplier = Multiplier { simd, products: [NttPoly3::zero(), NttPoly3::zero()] };
-        for (node, element) in nodes.iter_mut().zip(elements) {
-            simd.vectorize(Transform(&mut node.element, &one_if_zero(element).0));
+/// Inverts at least two elements. The nodes `1..elements.len()` of the tree are inner nodes. Node
+/// `elements.len() + i` is the leaf of element `i`.
+fn invert_tree<R: Compiled<R>>(
+    elements: &[&SmallPoly<R>],
+    inverses: &mut [Poly<R>],
+    nodes: &mut [BatchNode<R>],
+) {
+    let count = elements.len();
+    let backend = backend::in_use();
+    let mut multiplier = Multiplier {
+        backend,
+        ring: Constants::of::<R>(),
+        products: [NttPoly3::zero(), NttPoly3::zero()],
+    };
+    let mut product = Poly::<R>::zero();
+    for (node, element) in nodes.iter_mut().zip(elements) {
+        dispatch_to(backend, Transform(&mut node.element, &one_if_zero(element).0.operand()));
+    }
+    for node in (1..count).rev() {
+        multiplier.multiply(
+            Factor::of_node(nodes, count, 2 * node),
+            Factor::of_node(nodes, count, 2 * node + 1),
+            product.coefficients_mut(),
+        );
+        if node == 1 {
+            nodes[1].inverse = inverse_or_zero(&product);
+        } else {
+            dispatch_to(backend, Transform(&mut nodes[node].product, &product.operand()));
         }
-        for node in (1..count).rev() {
-            let product = multiplier.multiply(
-                Factor::of_node(nodes, count, 2 * node),
-                Factor::of_node(nodes, count, 2 * node + 1),
-            );
-            if node == 1 {
-                nodes[1].inverse = inverse_or_zero(&product);
-            } else {
-                simd.vectorize(Transform(&mut nodes[node].product, &product));
-            }
-        }
-        let mut parent = NttPoly3::zero();
-        for node in 1..count {
-            let (left, right) = (2 * node, 2 * node + 1);
-            let inverse = if left < count {
-                simd.vectorize(Transform(&mut parent, &nodes[node].inverse));
-                Factor::General(&parent)
-            } else {
-                simd.vectorize(Transform(&mut parent.two, &nodes[node].inverse));
-                Factor::Small(&parent.two)
-            };
-            for (child, sibling) in [(left, right), (right, left)] {
-                let product = multiplier.multiply(inverse, Factor::of_node(nodes, count, sibling));
-                match child.checked_sub(count) {
-                    None => nodes[child].inverse = product,
-                    Some(leaf) => {
-                        inverses[leaf] = zero_unless(one_if_zero(elements[leaf]).1, product);
-                    }
+    }
+    let mut parent = NttPoly3::zero();
+    for node in 1..count {
+        let (left, right) = (2 * node, 2 * node + 1);
+        let operand = nodes[node].inverse.operand();
+        let inverse = if left < count {
+            dispatch_to(backend, Transform(&mut parent, &operand));
+            Factor::General(&parent)
+        } else {
+            dispatch_to(backend, Transform(&mut parent.two, &operand));
+            Factor::Small(&parent.two)
+        };
+        for (child, sibling) in [(left, right), (right, left)] {
+            let sibling = Factor::of_node(nodes, count, sibling);
+            multiplier.multiply(inverse, sibling, product.coefficients_mut());
+            match child.checked_sub(count) {
+                None => {
+                    let inverse = nodes[child].inverse.coefficients_mut();
+                    inverse.copy_from_slice(product.coefficients());
+                }
+                Some(leaf) => {
+                    let keep = one_if_zero(elements[leaf]).1;
+                    keep_if(keep, product.coefficients(), inverses[leaf].coefficients_mut());
                 }
             }
         }
@@ -153,13 +161,17 @@ impl<R: Compiled<R>> WithSimd for InvertTree<'_, R> {
 /// primes are enough if one of the two polynomials is small, so `Small` is either a small
 /// polynomial or a polynomial that is multiplied by small ones only.
 #[derive(Copy, Clone)]
-enum Factor<'a, R: RnsRing> {
-    Small(&'a NttPoly2<R>),
-    General(&'a NttPoly3<R>),
+enum Factor<'a, T: Shape> {
+    Small(&'a NttPoly2<T>),
+    General(&'a NttPoly3<T>),
 }
 
-impl<'a, R: RnsRing> Factor<'a, R> {
-    fn of_node(nodes: &'a [BatchNode<R>], count: usize, node: usize) -> Self {
+impl<'a, T: Shape> Factor<'a, T> {
+    fn of_node<R: RnsRing<Shape = T>>(
+        nodes: &'a [BatchNode<R>],
+        count: usize,
+        node: usize,
+    ) -> Self {
         match node.checked_sub(count) {
             None => Self::General(&nodes[node].product),
             Some(leaf) => Self::Small(&nodes[leaf].element),
@@ -168,25 +180,27 @@ impl<'a, R: RnsRing> Factor<'a, R> {
 }
 
 /// Working memory for the products of a tree.
-struct Multiplier<S, R: RnsRing> {
-    simd: S,
-    products: [NttPoly3<R>; 2],
+struct Multiplier<T: Shape> {
+    backend: Backend,
+    ring: &'static Constants,
+    products: [NttPoly3<T>; 2],
 }
 
-impl<S: Simd, R: RnsRing> Multiplier<S, R> {
-    fn multiply(&mut self, a: Factor<'_, R>, b: Factor<'_, R>) -> Poly<R> {
-        let (simd, [product, scratch]) = (self.simd, &mut self.products);
+impl<T: Shape> Multiplier<T> {
+    fn multiply(&mut self, a: Factor<'_, T>, b: Factor<'_, T>, product: &mut [u16]) {
+        let (backend, ring, [form, scratch]) = (self.backend, self.ring, &mut self.products);
         match (a, b) {
             (Factor::General(a), Factor::General(b)) => {
-                product.copy_from(a);
-                simd.vectorize(Multiply(&mut *product, b));
-                simd.vectorize(Take(product, scratch))
+                form.copy_from(a);
+                dispatch_to(backend, Multiply(&mut *form, b));
+                dispatch_to(backend, Take { form, scratch, ring, product });
             }
             (Factor::Small(a), Factor::Small(b) | Factor::General(NttPoly3 { two: b, .. }))
             | (Factor::General(NttPoly3 { two: b, .. }), Factor::Small(a)) => {
-                product.two.copy_from(a);
-                simd.vectorize(Multiply(&mut product.two, b));
-                simd.vectorize(Take(&mut product.two, &mut scratch.two))
+                let (form, scratch) = (&mut form.two, &mut scratch.two);
+                form.copy_from(a);
+                dispatch_to(backend, Multiply(&mut *form, b));
+                dispatch_to(backend, Take { form, scratch, ring, product });
             }
         }
     }
@@ -200,11 +214,10 @@ fn one_if_zero<R: NtruPrimeRing>(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
     (factor, nonzero)
 }
 
-/// Returns `a` if `keep` is set, or else zero.
-fn zero_unless<R: NtruPrimeRing>(keep: Choice, mut a: Poly<R>) -> Poly<R> {
+/// Writes `a` to `to` if `keep` is set, or else zeros.
+fn keep_if(keep: Choice, a: &[u16], to: &mut [u16]) {
     let mask = u16::from(keep.unwrap_u8()).wrapping_neg();
-    for c in a.coefficients_mut() {
-        *c &= mask;
+    for (to, a) in to.iter_mut().zip(a) {
+        *to = a & mask;
     }
-    a
 }

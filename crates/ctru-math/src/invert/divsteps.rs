@@ -27,7 +27,6 @@
 
 use crate::array::Array;
 use crate::kernel::modular::centre;
-use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::ring::NtruPrimeRing;
 use crate::simd::{Modulus, Simd, Vector, WithSimd};
@@ -35,9 +34,9 @@ use crate::wipe::Scratch;
 
 /// The work of [`inverse_or_zero`](super::inverse_or_zero). If `a` is zero, no step swaps, and `v`
 /// stays zero.
-pub(super) struct Inverse<'a, R: RnsRing>(pub(super) &'a Poly<R>);
+pub(super) struct Inverse<'a, R: NtruPrimeRing>(pub(super) &'a Poly<R>);
 
-impl<R: RnsRing> WithSimd for Inverse<'_, R> {
+impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
     type Output = Poly<R>;
 
     #[inline(always)]
@@ -46,19 +45,22 @@ impl<R: RnsRing> WithSimd for Inverse<'_, R> {
     }
 }
 
-/// A buffer for one polynomial, wiped when dropped.
-type Plain<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
-
 /// Index of the first coefficient of `v` in its buffer. Zeros fill the cache line before it, so
 /// that a load can begin one coefficient earlier.
 const PAD: usize = 32;
 
+/// Numbers in a buffer for one polynomial of any ring.
+const ROOM: usize = 1536;
+
+/// A buffer for one polynomial, wiped when dropped.
+type Plain = Scratch<i16, [i16; ROOM]>;
+
 #[inline(always)]
-fn inverse<S: Simd, R: RnsRing>(simd: S, a: &Poly<R>) -> Poly<R> {
+fn inverse<S: Simd, R: NtruPrimeRing>(simd: S, a: &Poly<R>) -> Poly<R> {
     let n = R::N;
     let () = Lazy::<R>::BOUND;
-    let (mut f, mut g, mut v, mut r) =
-        (Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new(), Plain::<R>::new());
+    const { assert!(PAD + (R::N + 1).next_multiple_of(32) <= ROOM) };
+    let (mut f, mut g, mut v, mut r) = (Plain::new(), Plain::new(), Plain::new(), Plain::new());
     f[0] = 1;
     f[n - 1] = -1;
     f[n] = -1;

@@ -10,7 +10,6 @@ use ctru_tests::exhaust::Extent;
 use super::divsteps::Inverse;
 use crate::array::Array;
 use crate::backend;
-use crate::mul::rns_ntt::RnsRing;
 use crate::poly::Poly;
 use crate::ring::small::{R3Mod29, R3Mod31, R3Mod41, R5Mod79, R7Mod199, R11Mod59, R13Mod257};
 use crate::ring::{NtruPrimeRing, R653};
@@ -18,7 +17,7 @@ use crate::simd::dispatch_to;
 use crate::testing::Random;
 
 /// Returns whether the product of two elements is 1.
-fn are_inverse<R: RnsRing>(a: &[u16], b: &[u16]) -> bool {
+fn are_inverse<R: NtruPrimeRing>(a: &[u16], b: &[u16]) -> bool {
     let mut product = R::Coeffs::<u32>::zeroed();
     let product = product.as_mut();
     for (i, &a) in a.iter().enumerate() {
@@ -36,7 +35,7 @@ fn are_inverse<R: RnsRing>(a: &[u16], b: &[u16]) -> bool {
     product.iter().enumerate().all(|(i, c)| c % R::Q == u32::from(i == 0))
 }
 
-fn check<R: RnsRing>(a: R::Coeffs<u16>) -> u64 {
+fn check<R: NtruPrimeRing>(a: R::Coeffs<u16>) -> u64 {
     let a = Poly::<R>::from_array(a);
     let mut count = 0;
     for backend in backend::available() {
@@ -56,14 +55,14 @@ fn digit(number: i64, base: i64, place: usize) -> u16 {
 }
 
 /// Checks all elements.
-fn every<R: RnsRing>(extent: Extent) -> u64 {
+fn every<R: NtruPrimeRing>(extent: Extent) -> u64 {
     let q = i64::from(R::Q);
     let elements = extent.some(0..=q.pow(R::N as u32) - 1, 1000);
     elements.map(|number| check::<R>(R::Coeffs::from_fn(|i| digit(number, q, i)))).sum()
 }
 
 /// Checks the multiple of each element whose last coefficient other than 0 is 1.
-fn up_to_multiples<R: RnsRing>(extent: Extent) -> u64 {
+fn up_to_multiples<R: NtruPrimeRing>(extent: Extent) -> u64 {
     let q = i64::from(R::Q);
     let mut count = 0;
     for degree in 0..R::N {
@@ -78,7 +77,7 @@ fn up_to_multiples<R: RnsRing>(extent: Extent) -> u64 {
 }
 
 /// Checks all elements with coefficients 0, 1 and -1.
-fn small<R: RnsRing>(extent: Extent) -> u64 {
+fn small<R: NtruPrimeRing>(extent: Extent) -> u64 {
     let elements = extent.some(0..=3_i64.pow(R::N as u32) - 1, 1000);
     let coefficient = |number, i| [0, 1, R::Q as u16 - 1][usize::from(digit(number, 3, i))];
     elements.map(|number| check::<R>(R::Coeffs::from_fn(|i| coefficient(number, i)))).sum()

@@ -2,7 +2,6 @@
 
 use super::sealed::Sealed;
 use super::{Element, NtruPrimeRing};
-use crate::mul::rns_ntt::RnsRing;
 
 macro_rules! small {
     ($($name:ident $n:literal $q:literal)+) => {$(
@@ -20,10 +19,6 @@ macro_rules! small {
             type MixedRadixBytes = [u8; 0];
             type MixedRadixThirdsBytes = [u8; 0];
             type TernaryBytes = [u8; Self::TERNARY_BYTES];
-        }
-
-        impl RnsRing for $name {
-            type Padded<T: Element> = [T; 96];
         }
     )+};
 }

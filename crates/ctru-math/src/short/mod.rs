@@ -10,6 +10,7 @@
 mod avx512;
 mod sort;
 
+use crate::backend::Portable;
 use crate::compiled::compiled;
 use crate::poly::SmallPoly;
 use crate::ring::NtruPrimeRing;
@@ -62,8 +63,20 @@ impl WithSimd for Sort<'_> {
             return sort(&token, self.0);
         }
         let _ = simd;
-        sort(&Plain::new(), self.0);
+        // Backends with vectors of 128 bits have no instructions but those that the whole crate is
+        // compiled with, so they share one function.
+        if const { S::LANES == Portable::LANES } {
+            sort_plain(self.0);
+        } else {
+            sort(&Plain::new(), self.0);
+        }
     }
+}
+
+/// Sorts with the instructions that every CPU of the target has.
+#[inline(never)]
+fn sort_plain(groups: &mut [[Row; GROUP]]) {
+    sort(&Plain::new(), groups);
 }
 
 #[inline(never)]

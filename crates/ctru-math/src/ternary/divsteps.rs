@@ -14,8 +14,7 @@
 
 use subtle::Choice;
 
-use crate::poly::SmallPoly;
-use crate::ring::NtruPrimeRing;
+use crate::ring::for_each_ntru_prime_ring;
 use crate::simd::{Simd, Vector, WithSimd};
 use crate::wipe::Scratch;
 
@@ -23,33 +22,59 @@ use crate::wipe::Scratch;
 const MOST: usize = 10;
 /// Most lanes of a vector.
 const MOST_LANES: usize = 32;
-/// Most lanes of all vectors of a string.
+/// Most lanes of all vectors of a string. With 32 lanes, these are three vectors.
 const MOST_WORDS: usize = 96;
+
+macro_rules! fits {
+    ($ring:ident $n:literal $numbers:tt) => {
+        const _: () = assert!($n < 16 * 8 * MOST && $n < 16 * MOST_WORDS);
+    };
+}
+for_each_ntru_prime_ring!(fits);
 
 /// Which coefficients are not 0, and which of these are negative.
 type Bits<V> = [V; 2];
 
-/// The work of [`inverse`](super::inverse).
-pub(super) struct Inverse<'a, R: NtruPrimeRing>(pub(super) &'a SmallPoly<R>);
+/// The work of [`inverse`](super::inverse). The result tells whether there is an inverse.
+pub(super) struct Inverse<'a> {
+    pub(super) a: &'a [i8],
+    pub(super) inverse: &'a mut [i8],
+}
 
-impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
-    type Output = (SmallPoly<R>, Choice);
+impl WithSimd for Inverse<'_> {
+    type Output = Choice;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let n = R::N;
+    fn with_simd<S: Simd>(self, simd: S) -> Choice {
+        let count = (self.a.len() + 1).div_ceil(16 * S::LANES);
+        if const { S::LANES < MOST_LANES } {
+            self.steps::<S, MOST>(simd, count)
+        } else if count <= 2 {
+            // All vectors stay in registers if their number is a constant.
+            self.steps::<S, 2>(simd, 2)
+        } else {
+            self.steps::<S, 3>(simd, 3)
+        }
+    }
+}
+
+impl Inverse<'_> {
+    /// Inverts with strings of `count` vectors, up to `ROOM`.
+    #[inline(always)]
+    fn steps<S: Simd, const ROOM: usize>(self, simd: S, count: usize) -> Choice {
+        let Self { a, inverse } = self;
+        let n = a.len();
         let mut room = Coefficients::new();
         (room[0], room[n - 1], room[n]) = (1, -1, -1);
-        let mut f = pack::<R, S>(simd, &room);
-        let mut v = [[simd.splat(0); 2]; MOST];
+        let mut f = pack::<S, ROOM>(simd, count, &room[..=n]);
+        let mut v = [[simd.splat(0); 2]; ROOM];
         let mut r = v;
         r[0][0] = simd.load(&const { one_lane(0, 1, 0) });
-        for (room, &a) in room.iter_mut().zip(self.0.coefficients().iter().rev()) {
+        for (room, &a) in room.iter_mut().zip(a.iter().rev()) {
             *room = a;
         }
         room[n] = 0;
-        let mut g = pack::<R, S>(simd, &room);
-        let count = const { vectors::<R>(S::LANES) };
+        let mut g = pack::<S, ROOM>(simd, count, &room[..=n]);
         let shift = Shift::new(simd);
         let mut delta = 1;
         for _ in 0..2 * n - 1 {
@@ -71,21 +96,13 @@ impl<R: NtruPrimeRing> WithSimd for Inverse<'_, R> {
             }
             g[count - 1] = [shift.down(first[0]), shift.down(first[1])];
         }
-        let mut inverse = SmallPoly::zero();
         let [_, negative] = first_lane(f[0]);
-        unpack::<R, S>(&v, 1 | negative >> 15, &mut room);
-        for (c, &room) in inverse.coefficients_mut().iter_mut().rev().zip(&*room) {
+        unpack::<S>(&v[..count], 1 | negative >> 15, &mut room[..=n]);
+        for (c, &room) in inverse.iter_mut().rev().zip(&*room) {
             *c = room;
         }
-        (inverse, Choice::from(((delta | -delta) >> 31 & 1 ^ 1) as u8))
+        Choice::from(((delta | -delta) >> 31 & 1 ^ 1) as u8)
     }
-}
-
-/// Returns the number of vectors of a string of `n + 1` bits.
-const fn vectors<R: NtruPrimeRing>(lanes: usize) -> usize {
-    let count = (R::N + 1).div_ceil(16 * lanes);
-    assert!(count <= MOST && lanes <= MOST_LANES && count * lanes <= MOST_WORDS);
-    count
 }
 
 /// The lanes of a string.
@@ -93,16 +110,16 @@ type Words = Scratch<i16, [i16; MOST_WORDS]>;
 /// Room for the coefficients of all bits.
 type Coefficients = Scratch<i8, [i8; 16 * MOST_WORDS]>;
 
-/// Returns the strings of `n + 1` coefficients, in the order of `f` and `g`.
+/// Returns the strings of coefficients, in the order of `f` and `g`.
 #[inline(always)]
-fn pack<R: NtruPrimeRing, S: Simd>(
+fn pack<S: Simd, const ROOM: usize>(
     simd: S,
-    coefficients: &Coefficients,
-) -> [Bits<S::Vector>; MOST] {
-    let count = const { vectors::<R>(S::LANES) };
+    count: usize,
+    coefficients: &[i8],
+) -> [Bits<S::Vector>; ROOM] {
     let mut words = [Words::new(), Words::new()];
     let [nonzero, negative] = &mut words;
-    for (bit, coefficients) in coefficients[..=R::N].chunks(count * S::LANES).enumerate() {
+    for (bit, coefficients) in coefficients.chunks(count * S::LANES).enumerate() {
         let words = nonzero.iter_mut().zip(&mut **negative);
         for (c, (nonzero, negative)) in coefficients.iter().zip(words) {
             let c = i16::from(*c);
@@ -110,7 +127,7 @@ fn pack<R: NtruPrimeRing, S: Simd>(
             *negative |= (c >> 1 & 1) << (15 - bit);
         }
     }
-    let mut strings = [[simd.splat(0); 2]; MOST];
+    let mut strings = [[simd.splat(0); 2]; ROOM];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
     for (i, strings) in strings[..count].iter_mut().enumerate() {
         for (bits, words) in strings.iter_mut().zip(&words) {
@@ -125,15 +142,11 @@ fn pack<R: NtruPrimeRing, S: Simd>(
 
 /// Writes the coefficients of the strings of `v`, multiplied by `factor`.
 #[inline(always)]
-fn unpack<R: NtruPrimeRing, S: Simd>(
-    strings: &[Bits<S::Vector>; MOST],
-    factor: i16,
-    coefficients: &mut Coefficients,
-) {
-    let count = const { vectors::<R>(S::LANES) };
+fn unpack<S: Simd>(strings: &[Bits<S::Vector>], factor: i16, coefficients: &mut [i8]) {
+    let count = strings.len();
     let mut words = [Words::new(), Words::new()];
     let mut lanes = Scratch::<i16, [i16; MOST_LANES]>::new();
-    for (i, strings) in strings[..count].iter().enumerate() {
+    for (i, strings) in strings.iter().enumerate() {
         for (bits, words) in strings.iter().zip(&mut words) {
             bits.store(&mut lanes);
             for (&lane, word) in lanes[..S::LANES].iter().zip(words[i..].iter_mut().step_by(count))
@@ -143,7 +156,7 @@ fn unpack<R: NtruPrimeRing, S: Simd>(
         }
     }
     let [nonzero, negative] = &words;
-    for (bit, coefficients) in coefficients[..=R::N].chunks_mut(count * S::LANES).enumerate() {
+    for (bit, coefficients) in coefficients.chunks_mut(count * S::LANES).enumerate() {
         for (c, (nonzero, negative)) in coefficients.iter_mut().zip(nonzero.iter().zip(&**negative))
         {
             *c = ((nonzero >> bit & 1) * (1 - 2 * (negative >> bit & 1)) * factor) as i8;

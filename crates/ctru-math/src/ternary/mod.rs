@@ -8,6 +8,8 @@ mod divsteps;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod proofs;
 
+use core::marker::PhantomData;
+
 use subtle::{Choice, CtOption};
 
 use crate::array::Array;
@@ -17,6 +19,7 @@ use crate::poly::{Poly, SmallPoly};
 use crate::ring::NtruPrimeRing;
 use crate::simd::{Simd, WithSimd, dispatch};
 pub use batch::invert_batch;
+use divsteps::Inverse;
 
 compiled! {
     RnsRing:
@@ -24,12 +27,22 @@ compiled! {
     /// Returns `a * b` in `R_3`, for coefficients in `-1..=1`.
     #[must_use]
     pub fn mul(a: &SmallPoly<R>, b: &SmallPoly<R>) -> SmallPoly<R> {
-        dispatch(MulTernary(a, b))
+        debug_assert!([a, b].iter().all(|a| a.coefficients().iter().all(|c| c.abs() <= 1)));
+        let mut product = SmallPoly::zero();
+        dispatch(MulTernary {
+            shape: PhantomData::<<R as RnsRing>::Shape>,
+            factors: [a.operand(), b.operand()],
+            product: product.coefficients_mut(),
+        });
+        product
     }
 
     /// Returns the inverse of `a`, and whether there is one. If not, the polynomial means nothing.
     fn inverse(a: &SmallPoly<R>) -> (SmallPoly<R>, Choice) {
-        dispatch(divsteps::Inverse(a))
+        let mut inverse = SmallPoly::zero();
+        let work = Inverse { a: a.coefficients(), inverse: inverse.coefficients_mut() };
+        let exists = dispatch(work);
+        (inverse, exists)
     }
 
     /// Returns `3 a` in `R_q`, centred, modulo 3.

@@ -63,8 +63,10 @@ fn every<R: NtruPrimeRing>(extent: Extent) -> u64 {
         let a = SmallPoly::<R>::from_array(R::Coeffs::from_fn(coefficient));
         let has_inverse = !has_common_factor::<R>(a.coefficients());
         for backend in backend::available() {
-            let (inverse, exists) = dispatch_to(backend, Inverse(&a));
-            let (a, inverse) = (a.coefficients(), inverse.coefficients());
+            let a = a.coefficients();
+            let mut inverse = R::Coeffs::zeroed();
+            let inverse = inverse.as_mut();
+            let exists = dispatch_to(backend, Inverse { a, inverse });
             assert!(bool::from(exists) == has_inverse, "on {backend}: {a:?}");
             assert!(!has_inverse || are_inverse::<R>(a, inverse), "on {backend}: {a:?}");
             count += 1;

@@ -11,10 +11,8 @@
 
 use core::marker::PhantomData;
 
-use super::plan::input_bound;
-use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan};
+use super::plan::{MOST_ALIASED, MOST_DEGREE, Plan, Shape};
 use super::transform::{load_rows, store_rows};
-use crate::ring::NtruPrimeRing;
 use crate::simd::{LaneModulus, Simd, Sums, Twiddle, Vector, WithSimd};
 use crate::wipe::Scratch;
 
@@ -124,9 +122,9 @@ fn basemul_leaf<P: Plan, S: Simd>(
 #[inline(always)]
 fn multiply_aliased<P: Plan, S: Simd>(simd: S, a: &mut [i16], b: &[i16]) {
     const {
-        let input = input_bound::<P::NtruPrimeRing>();
+        let input = P::Shape::OPERAND_BOUND;
         assert!((P::ALIASED as i32).checked_mul(input * input).is_some());
-        assert!(2 * P::NtruPrimeRing::N > MOST_ALIASED);
+        assert!(P::ALIASED <= MOST_ALIASED && P::Shape::LEN >= 2 * MOST_ALIASED);
     }
     let unscale = const { [P::MODULI[0].factor(1 << 16), P::MODULI[1].factor(1 << 16)] };
     let mut left = Scratch::<i16, [i16; MOST_ALIASED]>::new();

@@ -35,37 +35,44 @@ mod ternary;
 mod transform;
 
 use core::fmt;
+use core::marker::PhantomData;
 
 use crate::compiled::compiled;
 use crate::poly::{Poly, SmallPoly};
 use crate::simd::{Simd, WithSimd, dispatch};
+pub(crate) use crt::Constants;
 pub(crate) use ntt_poly::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
-pub(crate) use plan::RnsRing;
+pub(crate) use plan::{RnsRing, Shape};
 pub use rounded::{Compiled as CompiledRounded, mul_rounded};
 pub(crate) use ternary::MulTernary;
-use transform::Operand;
+use transform::{Canonical, Small};
 
 /// Working memory for products by small elements, wiped when dropped. Operations with several
 /// products share one `Multiplier`, so that it is cleared and wiped only once.
-pub struct Multiplier<R: RnsRing> {
-    left: NttPoly2<R>,
-    right: NttPoly2<R>,
+pub struct Multiplier<R: RnsRing>(Forms<R::Shape>);
+
+/// The NTT forms of both factors of a product.
+struct Forms<T: Shape> {
+    left: NttPoly2<T>,
+    right: NttPoly2<T>,
 }
 
 impl<R: RnsRing> Multiplier<R> {
     /// Returns a cleared `Multiplier`.
     #[must_use]
     pub fn new() -> Self {
-        Self { left: NttPoly2::zero(), right: NttPoly2::zero() }
+        Self(Forms { left: NttPoly2::zero(), right: NttPoly2::zero() })
     }
+}
 
+impl<T: Shape> Forms<T> {
     /// Returns the plain product modulo the first two primes.
     #[inline(always)]
     fn residues<S: Simd>(
         &mut self,
         simd: S,
-        a: &impl Operand,
-        b: &SmallPoly<R>,
+        a: &Canonical<'_>,
+        b: &Small<'_>,
     ) -> (&mut [i16], &mut [i16]) {
         let Self { left, right } = self;
         left.transform(simd, a);
@@ -99,13 +106,28 @@ compiled! {
     RnsRing:
 
     fn mul_small_in(room: &mut Multiplier<R>, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-        dispatch(MulSmall(room, a, b))
+        let mut product = Poly::zero();
+        dispatch(MulSmall {
+            forms: &mut room.0,
+            a: a.operand(),
+            b: b.operand(),
+            ring: Constants::of::<R>(),
+            product: product.coefficients_mut(),
+        });
+        product
     }
 
     /// Returns `a * b` in `R_q`.
     #[must_use]
     pub fn mul(a: &Poly<R>, b: &Poly<R>) -> Poly<R> {
-        dispatch(Mul(a, b))
+        let mut product = Poly::zero();
+        dispatch(Mul {
+            shape: PhantomData::<<R as RnsRing>::Shape>,
+            factors: [a.operand(), b.operand()],
+            ring: Constants::of::<R>(),
+            product: product.coefficients_mut(),
+        });
+        product
     }
 }
 
@@ -116,30 +138,42 @@ pub fn mul_small<R: Compiled<R>>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
 }
 
 /// The work of [`Multiplier::mul_small`].
-struct MulSmall<'a, R: RnsRing>(&'a mut Multiplier<R>, &'a Poly<R>, &'a SmallPoly<R>);
+struct MulSmall<'a, T: Shape> {
+    forms: &'a mut Forms<T>,
+    a: Canonical<'a>,
+    b: Small<'a>,
+    ring: &'static Constants,
+    product: &'a mut [u16],
+}
 
-impl<R: RnsRing> WithSimd for MulSmall<'_, R> {
-    type Output = Poly<R>;
+impl<T: Shape> WithSimd for MulSmall<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
-        let (r0, r1) = self.0.residues(simd, self.1, self.2);
-        crt::two_primes_to_q(simd, r0, r1)
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (r0, r1) = self.forms.residues(simd, &self.a, &self.b);
+        crt::two_primes_to_q(simd, r0, r1, self.ring, self.product);
     }
 }
 
 /// The work of [`mul`].
-struct Mul<'a, R: RnsRing>(&'a Poly<R>, &'a Poly<R>);
+struct Mul<'a, T> {
+    shape: PhantomData<T>,
+    factors: [Canonical<'a>; 2],
+    ring: &'static Constants,
+    product: &'a mut [u16],
+}
 
-impl<R: RnsRing> WithSimd for Mul<'_, R> {
-    type Output = Poly<R>;
+impl<T: Shape> WithSimd for Mul<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
-        let (mut left, mut right) = (NttPoly3::zero(), NttPoly3::zero());
-        simd.vectorize(Transform(&mut left, self.0));
-        simd.vectorize(Transform(&mut right, self.1));
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { factors: [a, b], ring, product, .. } = self;
+        let (mut left, mut right) = (NttPoly3::<T>::zero(), NttPoly3::zero());
+        simd.vectorize(Transform(&mut left, &a));
+        simd.vectorize(Transform(&mut right, &b));
         simd.vectorize(Multiply(&mut left, &right));
-        simd.vectorize(Take(&mut left, &mut right))
+        simd.vectorize(Take { form: &mut left, scratch: &mut right, ring, product });
     }
 }

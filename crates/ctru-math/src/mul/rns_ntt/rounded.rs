@@ -1,7 +1,8 @@
 //! The product modulo `q2`, by which CTRU-Prime decrypts.
 
-use super::plan::RnsRing;
-use super::{Multiplier, crt};
+use super::plan::{RnsRing, Shape};
+use super::transform::{Canonical, Small};
+use super::{Forms, Multiplier, crt};
 use crate::compiled::compiled;
 use crate::poly::{RoundedPoly, SmallPoly};
 use crate::ring::Ring;
@@ -23,7 +24,15 @@ compiled! {
         a: &RoundedPoly<R>,
         b: &SmallPoly<R>,
     ) -> RoundedPoly<R> {
-        dispatch(MulRounded(room, a, b))
+        let mut product = RoundedPoly::zero();
+        dispatch(MulRounded {
+            forms: &mut room.0,
+            a: a.operand(),
+            b: b.operand(),
+            q2: R::Q2,
+            product: product.coefficients_mut(),
+        });
+        product
     }
 }
 
@@ -34,18 +43,20 @@ pub fn mul_rounded<R: Compiled<R>>(a: &RoundedPoly<R>, b: &SmallPoly<R>) -> Roun
 }
 
 /// The work of [`Multiplier::mul_rounded`].
-struct MulRounded<'a, R: Ring + RnsRing>(
-    &'a mut Multiplier<R>,
-    &'a RoundedPoly<R>,
-    &'a SmallPoly<R>,
-);
+struct MulRounded<'a, T: Shape> {
+    forms: &'a mut Forms<T>,
+    a: Canonical<'a>,
+    b: Small<'a>,
+    q2: u32,
+    product: &'a mut [u16],
+}
 
-impl<R: Ring + RnsRing> WithSimd for MulRounded<'_, R> {
-    type Output = RoundedPoly<R>;
+impl<T: Shape> WithSimd for MulRounded<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> RoundedPoly<R> {
-        let (r0, r1) = self.0.residues(simd, self.1, self.2);
-        crt::two_primes_to_q2(simd, r0, r1)
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (r0, r1) = self.forms.residues(simd, &self.a, &self.b);
+        crt::two_primes_to_q2(simd, r0, r1, self.q2, self.product);
     }
 }

@@ -3,52 +3,63 @@
 //! The coefficients of the plain product are at most `n` in absolute value, so one prime is enough:
 //! the third, whose transform is half as long as that modulo two primes.
 
+use core::marker::PhantomData;
+
 use super::basemul::basemul;
 use super::crt::{HALF_2, fold};
-use super::plan::{MODULI, RnsRing, ThirdPrime};
-use super::transform::{forward, inverse};
+use super::plan::{MODULI, Shape, ThirdPrime};
+use super::transform::{Small, forward, inverse};
 use crate::array::Array;
-use crate::poly::SmallPoly;
+use crate::ring::for_each_ntru_prime_ring;
 use crate::simd::{Simd, Vector, WithSimd};
 use crate::wipe::Scratch;
 
 /// The work of [`ternary::mul`](crate::ternary::mul).
-pub(crate) struct MulTernary<'a, R: RnsRing>(
-    pub(crate) &'a SmallPoly<R>,
-    pub(crate) &'a SmallPoly<R>,
-);
+pub(crate) struct MulTernary<'a, T> {
+    pub(crate) shape: PhantomData<T>,
+    pub(crate) factors: [Small<'a>; 2],
+    pub(crate) product: &'a mut [i8],
+}
 
-impl<R: RnsRing> WithSimd for MulTernary<'_, R> {
-    type Output = SmallPoly<R>;
+impl<T: Shape> WithSimd for MulTernary<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> SmallPoly<R> {
-        let Self(a, b) = self;
-        debug_assert!([a, b].iter().all(|a| a.coefficients().iter().all(|c| c.abs() <= 1)));
-        let (mut left, mut right) = (Room::<R>::new(), Room::<R>::new());
-        forward::<ThirdPrime<R>, S>(simd, a, &mut left);
-        forward::<ThirdPrime<R>, S>(simd, b, &mut right);
-        basemul::<ThirdPrime<R>, S>(simd, &mut left, &right);
-        let (minus, plus) = right.split_at_mut(R::Padded::<i16>::LEN / 2);
-        inverse::<ThirdPrime<R>, S>(simd, &mut left, minus, plus);
-        separate::<R, S>(simd, minus, plus, &mut left);
-        reduced(simd, &mut left)
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { factors: [a, b], product, .. } = self;
+        let (mut left, mut right) =
+            (Scratch::<i16, T::Padded<i16>>::new(), Scratch::<i16, T::Padded<i16>>::new());
+        forward::<ThirdPrime<T>, S>(simd, &a, &mut left);
+        forward::<ThirdPrime<T>, S>(simd, &b, &mut right);
+        basemul::<ThirdPrime<T>, S>(simd, &mut left, &right);
+        let (minus, plus) = right.split_at_mut(T::Padded::<i16>::LEN / 2);
+        inverse::<ThirdPrime<T>, S>(simd, &mut left, minus, plus);
+        separate::<T, S>(simd, minus, plus, &mut left);
+        reduced(simd, &mut left, &mut right, product);
     }
 }
 
-/// A buffer for one polynomial, wiped when dropped.
-type Room<R> = Scratch<i16, <R as RnsRing>::Padded<i16>>;
+macro_rules! check {
+    ($ring:ident $n:literal $numbers:tt) => {
+        const _: () = {
+            // A plain coefficient is at most `n`, so it equals its centred residue.
+            assert!($n <= MODULI[2].half());
+            // A third, rounded, of a sum of three is exact: its error is below 1/6.
+            assert!(3 * $n < (3 << 15) / 6);
+        };
+    };
+}
+for_each_ntru_prime_ring!(check);
 
 /// Writes the plain product whose residues modulo `x^(N/2) - 1` and `x^(N/2) + 1` are given.
 #[inline(always)]
-pub(super) fn separate<R: RnsRing, S: Simd>(
+pub(super) fn separate<T: Shape, S: Simd>(
     simd: S,
     minus: &[i16],
     plus: &[i16],
     product: &mut [i16],
 ) {
-    const { assert!(R::N <= MODULI[2].half() as usize) };
-    let half = const { R::SHAPE.len() / 2 };
+    let half = const { T::LEN / 2 };
     for at in (0..minus.len()).step_by(S::LANES) {
         let (minus, plus) = (simd.load(&minus[at..]), simd.load(&plus[at..]));
         if at < half {
@@ -68,24 +79,25 @@ fn halved<S: Simd>(simd: S, twice: S::Vector) -> S::Vector {
     p2.centre(p2.mul(twice, HALF_2.splat(simd)))
 }
 
-/// Reduces the plain product modulo `x^n - x - 1` and 3. Overwrites `plain`.
+/// Reduces the plain product modulo `x^n - x - 1` and 3. Overwrites `plain` and `scratch`.
 #[inline(always)]
-pub(super) fn reduced<R: RnsRing, S: Simd>(simd: S, plain: &mut [i16]) -> SmallPoly<R> {
-    // A third, rounded, of a sum of three coefficients is exact: its error is below 1/6.
-    const { assert!(3 * R::N < (3 << 15) / 6) };
+pub(super) fn reduced<S: Simd>(
+    simd: S,
+    plain: &mut [i16],
+    scratch: &mut [i16],
+    product: &mut [i8],
+) {
     let third = simd.splat(i16::MAX / 3 + 1);
     let three = simd.splat(3);
-    let mut coefficients = Scratch::<i16, R::Coeffs<i16>>::new();
-    plain[0] -= plain[R::N - 1];
-    for at in (0..R::N).step_by(S::LANES) {
+    let n = product.len();
+    plain[0] -= plain[n - 1];
+    for at in (0..n).step_by(S::LANES) {
         // The last vector overlaps the one before.
-        let at = at.min(R::N - S::LANES);
-        let sum = fold::<R, S>(simd, plain, at);
-        sum.sub(sum.mul_round(third).mul_low(three)).store(&mut coefficients[at..]);
+        let at = at.min(n - S::LANES);
+        let sum = fold(simd, plain, n, at);
+        sum.sub(sum.mul_round(third).mul_low(three)).store(&mut scratch[at..]);
     }
-    let mut product = SmallPoly::zero();
-    for (c, &wide) in product.coefficients_mut().iter_mut().zip(&*coefficients) {
+    for (c, &wide) in product.iter_mut().zip(&*scratch) {
         *c = wide as i8;
     }
-    product
 }

@@ -35,33 +35,55 @@ pub(crate) trait Operand {
     fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector;
 }
 
-impl<R: NtruPrimeRing> Operand for Poly<R> {
-    fn len(&self) -> usize {
-        R::N
-    }
-    #[inline(always)]
-    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
-        load_canonical(simd, self.coefficients(), R::Q, at)
+/// Coefficients in `0..modulus`.
+pub(crate) struct Canonical<'a> {
+    coefficients: &'a [u16],
+    modulus: u32,
+}
+
+/// Coefficients that are centred.
+pub(crate) struct Small<'a>(&'a [i8]);
+
+impl<R: NtruPrimeRing> Poly<R> {
+    /// Returns the coefficients, to be transformed.
+    pub(crate) fn operand(&self) -> Canonical<'_> {
+        Canonical { coefficients: self.coefficients(), modulus: R::Q }
     }
 }
 
-impl<R: Ring> Operand for RoundedPoly<R> {
-    fn len(&self) -> usize {
-        R::N
-    }
-    #[inline(always)]
-    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
-        load_canonical(simd, self.coefficients(), R::Q2, at)
+impl<R: Ring> RoundedPoly<R> {
+    /// Returns the coefficients, to be transformed.
+    pub(crate) fn operand(&self) -> Canonical<'_> {
+        Canonical { coefficients: self.coefficients(), modulus: R::Q2 }
     }
 }
 
-impl<R: NtruPrimeRing> Operand for SmallPoly<R> {
+impl<R: NtruPrimeRing> SmallPoly<R> {
+    /// Returns the coefficients, to be transformed.
+    pub(crate) fn operand(&self) -> Small<'_> {
+        Small(self.coefficients())
+    }
+}
+
+impl Operand for Canonical<'_> {
+    #[inline(always)]
     fn len(&self) -> usize {
-        R::N
+        self.coefficients.len()
     }
     #[inline(always)]
     fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
-        let c = self.coefficients();
+        load_canonical(simd, self.coefficients, self.modulus, at)
+    }
+}
+
+impl Operand for Small<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    #[inline(always)]
+    fn load_twice<S: Simd>(&self, simd: S, at: usize) -> S::Vector {
+        let c = self.0;
         if at + S::HALF <= c.len() {
             simd.load_twice_bytes(&c[at..])
         } else {
@@ -99,8 +121,8 @@ fn padded<T: Element>(c: &[T], at: usize) -> Scratch<T, [T; MOST_ROWS]> {
 
 /// Transforms a polynomial.
 ///
-/// Input: centred coefficients up to `input_bound`. Output: representatives with the bounds that
-/// [`Plan::SCHEDULE`] proves, for `basemul`.
+/// Input: centred coefficients up to `Shape::OPERAND_BOUND`. Output: representatives with the
+/// bounds that [`Plan::SCHEDULE`] proves, for `basemul`.
 #[inline(always)]
 pub(super) fn forward<P: Plan, S: Simd>(simd: S, a: &impl Operand, ntt: &mut [i16]) {
     simd.vectorize(Columns::<P, _>(a, ntt, PhantomData));

@@ -4,19 +4,13 @@
 //! follows the largest absolute value through all layers, reduces where the next sum could leave
 //! 16 bits, and fails to compile if that is not enough.
 
-use super::{MOST_LAYERS, Plan};
-use crate::ring::NtruPrimeRing;
+use super::{MOST_LAYERS, Plan, Shape};
 
 /// Largest number in a lane.
 const LANE: i32 = i16::MAX as i32;
 
 /// Largest absolute value after an inverse transform: the sum or difference of two fits a lane.
 pub(in crate::mul::rns_ntt) const OUTPUT_BOUND: i32 = LANE / 2;
-
-/// Returns the largest absolute value of a centred operand of the ring's transforms.
-pub(in crate::mul::rns_ntt) const fn input_bound<R: NtruPrimeRing>() -> i32 {
-    R::Q as i32 / 2
-}
 
 /// The reductions of a pair of trees.
 pub(in crate::mul::rns_ntt) struct Schedule {
@@ -76,7 +70,7 @@ impl Forward {
         let (mut reduce, mut by_one) = ([false; MOST_LAYERS], [false; MOST_LAYERS]);
         // Operands with aliased coefficients are longer than half a transform: their columns add
         // two coefficients.
-        let input = input_bound::<P::NtruPrimeRing>();
+        let input = P::Shape::OPERAND_BOUND;
         let mut bound = if P::ALIASED > 0 { 2 * input } else { input };
         // The bound of the first block as long as it is not multiplied.
         let mut bound_by_one = bound;

@@ -22,8 +22,8 @@ use crate::array::{Array, Element};
 use crate::powers::{inverse_mod, power};
 use crate::ring::{NtruPrimeRing, for_each_ntru_prime_ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle};
+pub(super) use bounds::OUTPUT_BOUND;
 use bounds::Schedule;
-pub(super) use bounds::{OUTPUT_BOUND, input_bound};
 
 /// The smallest primes that are 1 modulo 512. The product of the first two, 82.6 million, covers
 /// products by small elements; all three cover products of any two elements.
@@ -39,61 +39,93 @@ pub(super) const MOST_ALIASED: usize = 32;
 /// Most lanes of a vector.
 const MOST_LANES: usize = 32;
 
-/// The shape of a ring's transforms.
-#[derive(Copy, Clone, Debug)]
-pub struct Shape {
+/// The shape of transforms. Several rings may share one, and with it the compiled code.
+pub trait Shape: Copy {
     /// Radix-2 layers above the leaves.
-    pub(super) layers: usize,
+    const LAYERS: usize;
     /// Degree of the leaves.
-    pub(super) leaf_degree: usize,
-}
+    const LEAF_DEGREE: usize;
+    /// Number of coefficients by which a plain product in each ring of this shape is longer than
+    /// the transform.
+    const ALIASED: usize;
 
-impl Shape {
-    /// Returns the shortest shape for polynomials of `n` coefficients that leaves at most
-    /// [`MOST_ALIASED`] coefficients of a product aliased.
-    const fn of(n: usize) -> Self {
-        let shapes = [(8, 3), (8, 5), (9, 3), (MOST_LAYERS, MOST_DEGREE)];
-        let mut at = 0;
-        loop {
-            let (layers, leaf_degree) = shapes[at];
-            let shape = Self { layers, leaf_degree };
-            if shape.aliased(n) <= MOST_ALIASED {
-                return shape;
-            }
-            at += 1;
-        }
-    }
-
-    /// Returns the number of coefficients of the transforms.
-    pub(super) const fn len(self) -> usize {
-        self.leaf_degree << self.layers
-    }
-
-    /// Returns the number of coefficients by which a plain product is longer than the transform.
-    const fn aliased(self, n: usize) -> usize {
-        (2 * n - 1).saturating_sub(self.len())
-    }
-
-    /// Returns the room that a plain product needs.
-    const fn room(self, n: usize) -> usize {
-        self.len() + if self.aliased(n) > 0 { 2 * MOST_ALIASED } else { 0 }
-    }
-}
-
-/// A ring with the shape of its transforms.
-pub trait RnsRing: NtruPrimeRing {
-    /// The shape.
-    const SHAPE: Shape = Shape::of(Self::N);
+    /// Number of coefficients of the transforms.
+    const LEN: usize = Self::LEAF_DEGREE << Self::LAYERS;
+    /// Largest absolute value of a centred operand in the rings of this shape.
+    const OPERAND_BOUND: i32 = operand_bound([Self::LAYERS, Self::LEAF_DEGREE, Self::ALIASED]);
 
     /// Room for a plain product: the transform's length, and where coefficients are aliased, 64
     /// more.
     type Padded<T: Element>: Array<T>;
 }
 
+/// The shape with these numbers.
+#[derive(Copy, Clone, Debug)]
+pub struct ShapeOf<const LAYERS: usize, const LEAF_DEGREE: usize, const ALIASED: usize>;
+
+macro_rules! shapes {
+    ($([$layers:literal, $degree:literal, $aliased:literal])+) => {
+        /// Layers, degree of the leaves and aliased coefficients of all shapes, the shortest first.
+        const SHAPES: &[[usize; 3]] = &[$([$layers, $degree, $aliased]),+];
+
+        $(
+            const _: () = assert!($layers <= MOST_LAYERS && $degree <= MOST_DEGREE);
+            impl Shape for ShapeOf<$layers, $degree, $aliased> {
+                const LAYERS: usize = $layers;
+                const LEAF_DEGREE: usize = $degree;
+                const ALIASED: usize = $aliased;
+                type Padded<T: Element> =
+                    [T; ($degree << $layers) + if $aliased > 0 { 2 * MOST_ALIASED } else { 0 }];
+            }
+        )+
+    };
+}
+shapes! {
+    [8, 5, 25]
+    [9, 3, 0]
+    [9, 5, 0]
+}
+
+/// Returns the first shape for polynomials of `n` coefficients: its transform is at least as long
+/// as a plain product, or shorter by just its number of aliased coefficients. Fails to compile if
+/// there is none.
+const fn shape_of(n: usize) -> [usize; 3] {
+    let mut at = 0;
+    loop {
+        let [layers, degree, aliased] = SHAPES[at];
+        if (2 * n - 1).saturating_sub(degree << layers) == aliased {
+            return SHAPES[at];
+        }
+        at += 1;
+    }
+}
+
+/// Returns the largest `q / 2` of the rings of a shape.
+const fn operand_bound([layers, degree, aliased]: [usize; 3]) -> i32 {
+    let mut most = 0;
+    macro_rules! of_ring {
+        ($ring:ident $n:literal $numbers:tt) => {
+            let half = (<crate::ring::$ring as NtruPrimeRing>::Q / 2) as i32;
+            let [l, d, a] = shape_of($n);
+            if l == layers && d == degree && a == aliased && half > most {
+                most = half;
+            }
+        };
+    }
+    for_each_ntru_prime_ring!(of_ring);
+    most
+}
+
+/// A ring with the shape of its transforms.
+pub trait RnsRing: NtruPrimeRing {
+    /// The shape.
+    type Shape: Shape;
+}
+
 macro_rules! transforms {
     ($ring:ident $n:literal $numbers:tt) => {
         impl RnsRing for crate::ring::$ring {
-            type Padded<T: Element> = [T; Shape::of($n).room($n)];
+            type Shape = ShapeOf<{ shape_of($n)[0] }, { shape_of($n)[1] }, { shape_of($n)[2] }>;
         }
     };
 }
@@ -101,21 +133,23 @@ for_each_ntru_prime_ring!(transforms);
 
 /// Two trees side by side.
 pub(super) trait Plan: Sized {
-    /// The ring.
-    type NtruPrimeRing: RnsRing;
-    /// The primes of the two trees.
-    const MODULI: [Modulus; 2];
+    /// The shape.
+    type Shape: Shape;
+    /// The indices in [`MODULI`] of the two trees' primes.
+    const PRIMES: [usize; 2];
     /// The nodes at which the two trees start.
     const ROOTS: [usize; 2];
 
+    /// The primes of the two trees.
+    const MODULI: [Modulus; 2] = [MODULI[Self::PRIMES[0]], MODULI[Self::PRIMES[1]]];
     /// Degree of the leaves.
-    const LEAF_DEGREE: usize = Self::NtruPrimeRing::SHAPE.leaf_degree;
+    const LEAF_DEGREE: usize = Self::Shape::LEAF_DEGREE;
     /// Layers of each tree.
-    const LAYERS: usize = Self::NtruPrimeRing::SHAPE.layers - Self::ROOTS[0].ilog2() as usize;
+    const LAYERS: usize = Self::Shape::LAYERS - Self::ROOTS[0].ilog2() as usize;
     /// Whether the trees start at `x^N - 1`, so that the upper half of their input is zero.
     const WHOLE: bool = Self::ROOTS[0] == 1;
     /// Number of coefficients by which a plain product is longer than the transform.
-    const ALIASED: usize = Self::NtruPrimeRing::SHAPE.aliased(Self::NtruPrimeRing::N);
+    const ALIASED: usize = Self::Shape::ALIASED;
     /// Factor of the leaves' products: it undoes their `2^-16` and the inverse transform's
     /// `2^LAYERS`.
     const SCALE: [Twiddle<i16>; 2] =
@@ -139,13 +173,13 @@ pub(super) trait Plan: Sized {
     /// Returns the twiddle factors of the forward transform.
     #[inline(always)]
     fn forward_table<S: Simd>() -> &'static Table {
-        const { &Table::new::<Self>(S::LANES, false) }
+        const { &Table::new::<Self>(S::LANES, 0) }
     }
 
     /// Returns the twiddle factors of the inverse transform.
     #[inline(always)]
     fn inverse_table<S: Simd>() -> &'static Table {
-        const { &Table::new::<Self>(S::LANES, true) }
+        const { &Table::new::<Self>(S::LANES, 1) }
     }
 }
 
@@ -154,21 +188,21 @@ const fn scale(modulus: &Modulus, layers: usize) -> Twiddle<i16> {
 }
 
 /// Residues modulo the first two primes, one prime in each tree.
-pub(super) struct TwoPrimes<R>(PhantomData<R>);
+pub(super) struct TwoPrimes<T>(PhantomData<T>);
 
-impl<R: RnsRing> Plan for TwoPrimes<R> {
-    type NtruPrimeRing = R;
-    const MODULI: [Modulus; 2] = [MODULI[0], MODULI[1]];
+impl<T: Shape> Plan for TwoPrimes<T> {
+    type Shape = T;
+    const PRIMES: [usize; 2] = [0, 1];
     const ROOTS: [usize; 2] = [1, 1];
 }
 
 /// Residues modulo the third prime: modulo `x^(N/2) - 1` in the first tree and `x^(N/2) + 1` in the
 /// second.
-pub(super) struct ThirdPrime<R>(PhantomData<R>);
+pub(super) struct ThirdPrime<T>(PhantomData<T>);
 
-impl<R: RnsRing> Plan for ThirdPrime<R> {
-    type NtruPrimeRing = R;
-    const MODULI: [Modulus; 2] = [MODULI[2], MODULI[2]];
+impl<T: Shape> Plan for ThirdPrime<T> {
+    type Shape = T;
+    const PRIMES: [usize; 2] = [2, 2];
     const ROOTS: [usize; 2] = [2, 3];
 }
 
@@ -188,13 +222,14 @@ pub(super) struct Table {
 }
 
 impl Table {
-    const fn new<P: Plan>(lanes: usize, inverse: bool) -> Self {
+    /// Returns the table of the forward transform (direction 0) or of the inverse one (1).
+    const fn new<P: Plan>(lanes: usize, direction: usize) -> Self {
         let mut column = Twiddle {
             zeta: [0; MOST_LANES * MOST_LANES / 2],
             zeta_qinv: [0; MOST_LANES * MOST_LANES / 2],
         };
         let mut row = Twiddle { zeta: [0; 2 << MOST_LAYERS], zeta_qinv: [0; 2 << MOST_LAYERS] };
-        let factors = [factors(&P::MODULI[0], inverse), factors(&P::MODULI[1], inverse)];
+        let factors = [&FACTORS[P::PRIMES[0]][direction], &FACTORS[P::PRIMES[1]][direction]];
         let half = lanes / 2;
         let mut lane = 0;
         while lane < lanes {
@@ -254,12 +289,23 @@ const fn descendant(root: usize, node: usize) -> usize {
     (root << layer) + node - (1 << layer)
 }
 
-/// Returns the factors of the butterflies at all nodes, or their inverses.
-const fn factors(modulus: &Modulus, inverse: bool) -> [Twiddle<i16>; 1 << MOST_LAYERS] {
+/// For each prime, the factors of the butterflies at all nodes, and their inverses. Only const code
+/// reads this table, so it is in no program.
+static FACTORS: [[[Twiddle<i16>; 1 << MOST_LAYERS]; 2]; 3] =
+    [factors(&MODULI[0]), factors(&MODULI[1]), factors(&MODULI[2])];
+
+const fn factors(modulus: &Modulus) -> [[Twiddle<i16>; 1 << MOST_LAYERS]; 2] {
     let p = modulus.m as u64;
     let root = root_of_order_512(p);
+    let mut powers = [Twiddle { zeta: 0, zeta_qinv: 0 }; 512];
+    let (mut i, mut root_to_i) = (0, 1);
+    while i < 512 {
+        powers[i] = modulus.factor(root_to_i as i64);
+        root_to_i = root_to_i * root % p;
+        i += 1;
+    }
     let mut exponents = [0; 1 << MOST_LAYERS];
-    let mut factors = [Twiddle { zeta: 0, zeta_qinv: 0 }; 1 << MOST_LAYERS];
+    let mut factors = [[powers[0]; 1 << MOST_LAYERS]; 2];
     let mut k = 1;
     while k < 1 << MOST_LAYERS {
         let half = exponents[k] / 2;
@@ -267,7 +313,8 @@ const fn factors(modulus: &Modulus, inverse: bool) -> [Twiddle<i16>; 1 << MOST_L
             exponents[2 * k] = half;
             exponents[2 * k + 1] = half + 256;
         }
-        factors[k] = modulus.factor(power(root, if inverse { 512 - half } else { half }, p) as i64);
+        factors[0][k] = powers[half];
+        factors[1][k] = powers[(512 - half) % 512];
         k += 1;
     }
     factors

@@ -12,9 +12,8 @@ use ctru_tests::exhaust::Extent;
 use super::Classes;
 use crate::array::Array;
 use crate::backend;
-use crate::mul::rns_ntt::crt;
-use crate::mul::rns_ntt::plan::{MODULI, OUTPUT_BOUND, RnsRing};
-use crate::poly::Poly;
+use crate::mul::rns_ntt::crt::{self, Constants};
+use crate::mul::rns_ntt::plan::{MODULI, OUTPUT_BOUND, RnsRing, Shape};
 use crate::ring::{NtruPrimeRing, R653, R761, R857, R953, R1013, R1277, Ring};
 use crate::simd::{Simd, WithSimd, dispatch_to};
 
@@ -25,7 +24,9 @@ impl<R: NtruPrimeRing> WithSimd for ToQ<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<u16> {
-        crt::two_primes_to_q::<R, S>(simd, self.0, self.1).coefficients().to_vec()
+        let mut product = vec![0; R::N];
+        crt::two_primes_to_q(simd, self.0, self.1, Constants::of::<R>(), &mut product);
+        product
     }
 }
 
@@ -36,21 +37,25 @@ impl<R: Ring> WithSimd for ToQ2<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<u16> {
-        crt::two_primes_to_q2::<R, S>(simd, self.0, self.1).coefficients().to_vec()
+        let mut product = vec![0; R::N];
+        crt::two_primes_to_q2(simd, self.0, self.1, R::Q2, &mut product);
+        product
     }
 }
 
-struct Three<'a>(&'a mut [i16], &'a [i16], &'a [i16], &'a [i16]);
+/// The residues modulo the first two primes, and those modulo the third prime.
+struct Three<'a, R>(&'a mut [i16], &'a [i16], &'a [i16], &'a [i16], R);
 
-struct ThreeOf<'a, R>(Three<'a>, R);
-
-impl<R: RnsRing> WithSimd for ThreeOf<'_, R> {
-    type Output = Poly<R>;
+impl<R: RnsRing> WithSimd for Three<'_, R> {
+    type Output = Vec<u16>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
-        let Three(r0, r1, minus, plus) = self.0;
-        crt::three_primes_to_q(simd, r0, r1, minus, plus)
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<u16> {
+        let mut product = vec![0; R::N];
+        let Self(r0, r1, minus, plus, _) = self;
+        let ring = Constants::of::<R>();
+        crt::three_primes_to_q::<R::Shape, S>(simd, r0, r1, minus, plus, ring, &mut product);
+        product
     }
 }
 
@@ -69,7 +74,7 @@ fn two_primes<R: RnsRing>(
     modulus: u32,
     join: impl Fn(backend::Backend, &mut [i16], &[i16]) -> Vec<u16>,
 ) -> u64 {
-    let room = R::Padded::<i16>::LEN;
+    let room = <R::Shape as Shape>::Padded::<i16>::LEN;
     let [first, second] = [Classes::of(&MODULI[0]), Classes::of(&MODULI[1])];
     let most = R::N as i64 * i64::from(modulus / 2) * i64::from(R::SMALL);
     let calls = (2 * most + 1) as u64 / R::N as u64;
@@ -135,7 +140,7 @@ fn three_primes<R: RnsRing>(extent: Extent) -> u64 {
     }
     numbers.retain(|x| x.abs() <= most);
     numbers.extend([-most, most]);
-    let (room, half) = (R::Padded::<i16>::LEN, R::SHAPE.len() / 2);
+    let (room, half) = (<R::Shape as Shape>::Padded::<i16>::LEN, R::Shape::LEN / 2);
     let [first, second, third] = [0, 1, 2].map(|i| Classes::of(&MODULI[i]));
     let (mut r0, mut r1, mut joined) = (vec![0; room], vec![0; room], vec![0; room]);
     let (mut minus, mut plus) = (vec![0; room / 2], vec![0; room / 2]);
@@ -155,9 +160,9 @@ fn three_primes<R: RnsRing>(extent: Extent) -> u64 {
             }
             for backend in backend::available() {
                 joined.copy_from_slice(&r0);
-                let residues = Three(&mut joined, &r1, &minus, &plus);
-                let product = dispatch_to(backend, ThreeOf(residues, R::default()));
-                assert!(product.coefficients() == expected, "on {backend}: {:?}", &numbers[..1]);
+                let residues = Three(&mut joined, &r1, &minus, &plus, R::default());
+                let product = dispatch_to(backend, residues);
+                assert!(product == expected, "on {backend}: {:?}", &numbers[..1]);
                 count += numbers.len() as u64;
             }
         }

@@ -12,18 +12,18 @@ use ctru_tests::exhaust::Extent;
 use super::Centred;
 use crate::array::Array;
 use crate::mul::rns_ntt::basemul::basemul;
-use crate::mul::rns_ntt::crt;
+use crate::mul::rns_ntt::crt::{self, Constants};
 use crate::mul::rns_ntt::plan::{
-    MODULI, OUTPUT_BOUND, Plan, RnsRing, ThirdPrime, TwoPrimes, input_bound,
+    MODULI, OUTPUT_BOUND, Plan, RnsRing, Shape, ThirdPrime, TwoPrimes,
 };
 use crate::mul::rns_ntt::ternary::{reduced, separate};
 use crate::mul::rns_ntt::transform::{forward, inverse};
-use crate::ring::{NtruPrimeRing, Ring, for_each_ntru_prime_ring, for_each_ring};
+use crate::ring::{Ring, for_each_ntru_prime_ring, for_each_ring};
 use crate::simd::{Checked, Modulus, Ranges, Simd, traced};
 
 /// Returns the residues of the plain product of two polynomials.
 fn residues<P: Plan, S: Simd>(simd: S, a: &[i16], b: &[i16]) -> [Vec<i16>; 2] {
-    let room = <P::NtruPrimeRing as RnsRing>::Padded::<i16>::LEN;
+    let room = <P::Shape as Shape>::Padded::<i16>::LEN;
     let (mut left, mut right) = (vec![0; 2 * room], vec![0; 2 * room]);
     forward::<P, S>(simd, &Centred(a), &mut left);
     forward::<P, S>(simd, &Centred(b), &mut right);
@@ -34,9 +34,8 @@ fn residues<P: Plan, S: Simd>(simd: S, a: &[i16], b: &[i16]) -> [Vec<i16>; 2] {
     [low, high]
 }
 
-/// Returns ranges of residues for operands up to the given bounds.
-fn ranges<P: Plan, const LANES: usize>(a: u32, b: u32) -> [Vec<i16>; 2] {
-    let n = P::NtruPrimeRing::N;
+/// Returns ranges of residues for operands of `n` coefficients up to the given bounds.
+fn ranges<P: Plan, const LANES: usize>(n: usize, a: u32, b: u32) -> [Vec<i16>; 2] {
     let [a, b] = [a, b].map(|bound| vec![bound as i16; n]);
     let ranges = residues::<P, _>(Ranges::<LANES>, &a, &b);
     assert!(ranges.iter().flatten().all(|&bound| (0..=OUTPUT_BOUND).contains(&bound.into())));
@@ -54,35 +53,47 @@ fn folds_fit(plain: &[i16], modulus: u32) {
 /// Checks all products of a ring with vectors of so many lanes.
 fn check_products<R: RnsRing, const LANES: usize>() {
     let simd = Ranges::<LANES>;
-    let end = input_bound::<R>() as u32;
+    let end = R::Shape::OPERAND_BOUND as u32;
+    let mut product = vec![0; R::N];
     for (a, b) in [(end, end), (end, R::SMALL)] {
-        let [mut r0, r1] = ranges::<TwoPrimes<R>, LANES>(a, b);
-        let product = crt::two_primes_to_q::<R, _>(simd, &mut r0, &r1);
+        let [mut r0, r1] = ranges::<TwoPrimes<R::Shape>, LANES>(R::N, a, b);
+        crt::two_primes_to_q(simd, &mut r0, &r1, Constants::of::<R>(), &mut product);
         folds_fit(&r0, R::Q);
-        assert!(product.coefficients().iter().all(|&bound| u32::from(bound) < R::Q));
+        assert!(product.iter().all(|&bound| u32::from(bound) < R::Q));
     }
-    let [mut r0, r1] = ranges::<TwoPrimes<R>, LANES>(end, end);
-    let [minus, plus] = ranges::<ThirdPrime<R>, LANES>(end, end);
-    let product = crt::three_primes_to_q::<R, _>(simd, &mut r0, &r1, &minus, &plus);
+    let [mut r0, r1] = ranges::<TwoPrimes<R::Shape>, LANES>(R::N, end, end);
+    let [minus, plus] = ranges::<ThirdPrime<R::Shape>, LANES>(R::N, end, end);
+    crt::three_primes_to_q::<R::Shape, _>(
+        simd,
+        &mut r0,
+        &r1,
+        &minus,
+        &plus,
+        Constants::of::<R>(),
+        &mut product,
+    );
     folds_fit(&r0, R::Q);
-    assert!(product.coefficients().iter().all(|&bound| u32::from(bound) < R::Q));
+    assert!(product.iter().all(|&bound| u32::from(bound) < R::Q));
 
-    let [minus, plus] = ranges::<ThirdPrime<R>, LANES>(1, 1);
-    let mut plain = vec![0; R::Padded::<i16>::LEN];
-    separate::<R, _>(simd, &minus, &plus, &mut plain);
+    let [minus, plus] = ranges::<ThirdPrime<R::Shape>, LANES>(R::N, 1, 1);
+    let mut plain = vec![0; <R::Shape as Shape>::Padded::<i16>::LEN];
+    separate::<R::Shape, _>(simd, &minus, &plus, &mut plain);
     assert!(plain.iter().all(|&bound| bound <= MODULI[2].half()));
     // The centred residues are the plain coefficients, which are at most `n`.
     plain.fill(R::N as i16);
-    let product = reduced::<R, _>(simd, &mut plain);
-    assert!(product.coefficients().iter().all(|&bound| bound <= 1));
+    let mut product = vec![0; R::N];
+    let mut scratch = plain.clone();
+    reduced(simd, &mut plain, &mut scratch, &mut product);
+    assert!(product.iter().all(|&bound: &i8| bound <= 1));
     folds_fit(&plain, 3);
 }
 
 /// Checks products modulo `q2`, whose last steps are modulo `2^16`.
 fn check_rounded<R: Ring + RnsRing, const LANES: usize>() {
-    let [mut r0, r1] = ranges::<TwoPrimes<R>, LANES>(R::Q2 / 2, R::SMALL);
-    let product = crt::two_primes_to_q2::<R, _>(Ranges::<LANES>, &mut r0, &r1);
-    assert!(product.coefficients().iter().all(|&bound| u32::from(bound) < R::Q2));
+    let [mut r0, r1] = ranges::<TwoPrimes<R::Shape>, LANES>(R::N, R::Q2 / 2, R::SMALL);
+    let mut product = vec![0; R::N];
+    crt::two_primes_to_q2(Ranges::<LANES>, &mut r0, &r1, R::Q2, &mut product);
+    assert!(product.iter().all(|&bound| u32::from(bound) < R::Q2));
 }
 
 fn every_step_of_products(_: Extent) -> u64 {
@@ -109,17 +120,16 @@ fn every_step_of_products(_: Extent) -> u64 {
 
 /// Runs operands with ends of the range as coefficients, and compares each operation's largest
 /// result with its bound.
-fn reach<P: Plan>() -> u64 {
-    let n = P::NtruPrimeRing::N;
-    let end = input_bound::<P::NtruPrimeRing>() as i16;
-    let (_, bounds) = traced(|| ranges::<P, 8>(end as u32, end as u32));
+fn reach<P: Plan>(n: usize) -> u64 {
+    let end = P::Shape::OPERAND_BOUND as i16;
+    let (_, bounds) = traced(|| ranges::<P, 8>(n, end as u32, end as u32));
     let runs = |length: usize| {
         (0..n).map(|i| if (i / length).is_multiple_of(2) { end } else { -end }).collect::<Vec<_>>()
     };
     let mut random = crate::testing::Random::new();
     let mut random =
         || (0..n).map(|_| if random.next() >> 31 == 0 { end } else { -end }).collect::<Vec<_>>();
-    let half = P::NtruPrimeRing::SHAPE.len() / 2;
+    let half = P::Shape::LEN / 2;
     let lengths = [n, 1, 2, 3, P::LEAF_DEGREE, n / 32, n / 16, n / 4, n / 2, half];
     let mut inputs: Vec<_> = lengths.into_iter().map(runs).collect();
     inputs.extend([random(), random(), random()]);
@@ -145,12 +155,15 @@ fn reach<P: Plan>() -> u64 {
     (inputs.len() * bounds.len()) as u64
 }
 
+fn reach_in<R: RnsRing>() -> u64 {
+    reach::<TwoPrimes<R::Shape>>(R::N) + reach::<ThirdPrime<R::Shape>>(R::N)
+}
+
 fn bounds_are_nearly_reached(_: Extent) -> u64 {
     let mut count = 0;
     macro_rules! reach {
         ($ring:ident $n:literal $numbers:tt) => {
-            count += reach::<TwoPrimes<crate::ring::$ring>>();
-            count += reach::<ThirdPrime<crate::ring::$ring>>();
+            count += reach_in::<crate::ring::$ring>();
         };
     }
     for_each_ntru_prime_ring!(reach);

@@ -11,7 +11,7 @@ use ctru_tests::exhaust::Extent;
 use super::Classes;
 use crate::array::Array;
 use crate::backend::{self, Backend};
-use crate::mul::rns_ntt::plan::{MODULI, Plan, RnsRing, ThirdPrime, TwoPrimes};
+use crate::mul::rns_ntt::plan::{MODULI, Plan, RnsRing, Shape, ThirdPrime, TwoPrimes};
 use crate::mul::rns_ntt::transform::inverse;
 use crate::mul::rns_ntt::{Multiply, NttForm, NttPoly3, Transform};
 use crate::poly::Poly;
@@ -31,17 +31,17 @@ impl WithSimd for Lanes {
 }
 
 /// Transforms back, as `NttPoly3::take` does, and leaves the residues in the second value.
-struct Back<'a, R: RnsRing>(&'a mut NttPoly3<R>, &'a mut NttPoly3<R>);
+struct Back<'a, T: Shape>(&'a mut NttPoly3<T>, &'a mut NttPoly3<T>);
 
-impl<R: RnsRing> WithSimd for Back<'_, R> {
+impl<T: Shape> WithSimd for Back<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self(form, residues) = self;
         form.two.residues(simd, &mut residues.two);
-        let (minus, plus) = residues.third.split_at_mut(R::Padded::<i16>::LEN / 2);
-        inverse::<ThirdPrime<R>, S>(simd, &mut form.third, minus, plus);
+        let (minus, plus) = residues.third.split_at_mut(T::Padded::<i16>::LEN / 2);
+        inverse::<ThirdPrime<T>, S>(simd, &mut form.third, minus, plus);
     }
 }
 
@@ -50,9 +50,14 @@ fn monomial<R: RnsRing>(c: u16, i: usize) -> Poly<R> {
     Poly::from_array(R::Coeffs::from_fn(|k| if k == i { c } else { 0 }))
 }
 
-fn transformed<R: RnsRing>(backend: Backend, a: &Poly<R>) -> NttPoly3<R> {
+/// Returns the room of a plain product.
+fn padded<R: RnsRing>() -> usize {
+    <R::Shape as Shape>::Padded::<i16>::LEN
+}
+
+fn transformed<R: RnsRing>(backend: Backend, a: &Poly<R>) -> NttPoly3<R::Shape> {
     let mut form = NttPoly3::zero();
-    dispatch_to(backend, Transform(&mut form, a));
+    dispatch_to(backend, Transform(&mut form, &a.operand()));
     form
 }
 
@@ -134,7 +139,7 @@ impl Order {
 /// Checks that the transform is right on multiples of all powers of `x`, and that each coefficient
 /// may have each value, with others beside it.
 fn check_forward<R: RnsRing>(backend: Backend, orders: &[Order; 2], extent: Extent) -> u64 {
-    let forms = |form: &NttPoly3<R>| {
+    let forms = |form: &NttPoly3<R::Shape>| {
         [form.two.0.as_flattened()[..orders[0].len].to_vec(), form.third[..orders[1].len].to_vec()]
     };
     let mut count = 0;
@@ -193,10 +198,10 @@ fn check_forward<R: RnsRing>(backend: Backend, orders: &[Order; 2], extent: Exte
 
 /// Checks the transform back on a basis of each tree.
 fn check_back<R: RnsRing>(backend: Backend, orders: &[Order; 2], extent: Extent) -> u64 {
-    let room = R::Padded::<i16>::LEN;
-    let (mut form, mut residues) = (NttPoly3::<R>::zero(), NttPoly3::<R>::zero());
+    let room = padded::<R>();
+    let (mut form, mut residues) = (NttPoly3::<R::Shape>::zero(), NttPoly3::<R::Shape>::zero());
     let mut count = 0;
-    let longest = R::SHAPE.len();
+    let longest = R::Shape::LEN;
     for i in extent.some(0..=longest as i64 - 1, 20) {
         // Half as many powers are a basis of the second plan's trees.
         let powers = [i as usize, i as usize % (longest / 2)];
@@ -233,10 +238,10 @@ fn transforms<R: RnsRing>(extent: Extent) -> u64 {
     let mut count = 0;
     for backend in backend::available() {
         let lanes = dispatch_to(backend, Lanes);
-        let form = transformed::<R>(backend, &monomial(1, R::SHAPE.leaf_degree));
+        let form = transformed::<R>(backend, &monomial(1, R::Shape::LEAF_DEGREE));
         let orders = [
-            Order::new::<TwoPrimes<R>>(lanes, form.two.0.as_flattened()),
-            Order::new::<ThirdPrime<R>>(lanes, &form.third),
+            Order::new::<TwoPrimes<R::Shape>>(lanes, form.two.0.as_flattened()),
+            Order::new::<ThirdPrime<R::Shape>>(lanes, &form.third),
         ];
         count += check_forward::<R>(backend, &orders, extent);
         count += check_back::<R>(backend, &orders, extent);
@@ -246,10 +251,10 @@ fn transforms<R: RnsRing>(extent: Extent) -> u64 {
 
 /// Checks the residues of the products of all pairs of powers of `x`.
 fn residues<R: RnsRing>(extent: Extent) -> u64 {
-    let (room, length) = (R::Padded::<i16>::LEN, R::SHAPE.len());
+    let (room, length) = (padded::<R>(), R::Shape::LEN);
     let half = length / 2;
     let classes = MODULI.each_ref().map(Classes::of);
-    let (mut product, mut residues) = (NttPoly3::<R>::zero(), NttPoly3::<R>::zero());
+    let (mut product, mut residues) = (NttPoly3::<R::Shape>::zero(), NttPoly3::<R::Shape>::zero());
     let mut count = 0;
     for backend in backend::available() {
         let powers: Vec<_> = extent.some(0..=R::N as i64 - 1, 5).map(|i| i as usize).collect();
