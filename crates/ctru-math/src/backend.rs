@@ -188,7 +188,7 @@ const SIMD128: bool = cfg!(all(target_arch = "wasm32", target_feature = "simd128
 
 /// The backend that this build always uses: the one that `--cfg ctru_backend` names, or the
 /// portable one on a target that has no other. `None` if the backend is chosen at run time.
-const FIXED: Option<Backend> =
+pub(crate) const FIXED: Option<Backend> =
     if cfg!(ctru_backend = "portable") || !(cfg!(target_arch = "x86_64") || NEON || SIMD128) {
         Some(Backend::Portable)
     } else if cfg!(ctru_backend = "neon") {

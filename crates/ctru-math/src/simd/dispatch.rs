@@ -35,6 +35,8 @@ pub(crate) fn dispatch<W: WithSimd>(work: W) -> W::Output {
 /// Does the work on `backend`, or on the portable backend if this CPU does not have `backend`.
 #[inline]
 pub(crate) fn dispatch_to<W: WithSimd>(backend: Backend, work: W) -> W::Output {
+    // A build for one backend has no code for others.
+    let backend = const { backend::FIXED }.unwrap_or(backend);
     #[cfg(target_arch = "x86_64")]
     {
         if backend == Backend::Avx512
