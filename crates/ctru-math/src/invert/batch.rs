@@ -22,7 +22,7 @@ use subtle::Choice;
 use super::{Compiled, inverse_or_zero, is_nonzero};
 use crate::backend::{self, Backend};
 use crate::mul::rns_ntt::{
-    Constants, Multiply, NttForm, NttPoly2, NttPoly3, RnsRing, Shape, Take, Transform,
+    Multiply, NttForm, NttPoly2, NttPoly3, RnsRing, Shape, Take, Target, Transform,
 };
 use crate::poly::{Poly, SmallPoly};
 use crate::ring::NtruPrimeRing;
@@ -108,11 +108,7 @@ fn invert_tree<R: Compiled<R>>(
 ) {
     let count = elements.len();
     let backend = backend::in_use();
-    let mut multiplier = Multiplier {
-        backend,
-        ring: Constants::of::<R>(),
-        products: [NttPoly3::zero(), NttPoly3::zero()],
-    };
+    let mut multiplier = Multiplier { backend, products: [NttPoly3::zero(), NttPoly3::zero()] };
     let mut product = Poly::<R>::zero();
     for (node, element) in nodes.iter_mut().zip(elements) {
         dispatch_to(backend, Transform(&mut node.element, &one_if_zero(element).0.operand()));
@@ -121,7 +117,7 @@ fn invert_tree<R: Compiled<R>>(
         multiplier.multiply(
             Factor::of_node(nodes, count, 2 * node),
             Factor::of_node(nodes, count, 2 * node + 1),
-            product.coefficients_mut(),
+            product.target(),
         );
         if node == 1 {
             nodes[1].inverse = inverse_or_zero(&product);
@@ -142,7 +138,7 @@ fn invert_tree<R: Compiled<R>>(
         };
         for (child, sibling) in [(left, right), (right, left)] {
             let sibling = Factor::of_node(nodes, count, sibling);
-            multiplier.multiply(inverse, sibling, product.coefficients_mut());
+            multiplier.multiply(inverse, sibling, product.target());
             match child.checked_sub(count) {
                 None => {
                     let inverse = nodes[child].inverse.coefficients_mut();
@@ -182,25 +178,24 @@ impl<'a, T: Shape> Factor<'a, T> {
 /// Working memory for the products of a tree.
 struct Multiplier<T: Shape> {
     backend: Backend,
-    ring: &'static Constants,
     products: [NttPoly3<T>; 2],
 }
 
 impl<T: Shape> Multiplier<T> {
-    fn multiply(&mut self, a: Factor<'_, T>, b: Factor<'_, T>, product: &mut [u16]) {
-        let (backend, ring, [form, scratch]) = (self.backend, self.ring, &mut self.products);
+    fn multiply(&mut self, a: Factor<'_, T>, b: Factor<'_, T>, product: Target<'_>) {
+        let Self { backend, products: [form, scratch] } = self;
         match (a, b) {
             (Factor::General(a), Factor::General(b)) => {
                 form.copy_from(a);
-                dispatch_to(backend, Multiply(&mut *form, b));
-                dispatch_to(backend, Take { form, scratch, ring, product });
+                dispatch_to(*backend, Multiply(&mut *form, b));
+                dispatch_to(*backend, Take { form, scratch, product });
             }
             (Factor::Small(a), Factor::Small(b) | Factor::General(NttPoly3 { two: b, .. }))
             | (Factor::General(NttPoly3 { two: b, .. }), Factor::Small(a)) => {
                 let (form, scratch) = (&mut form.two, &mut scratch.two);
                 form.copy_from(a);
-                dispatch_to(backend, Multiply(&mut *form, b));
-                dispatch_to(backend, Take { form, scratch, ring, product });
+                dispatch_to(*backend, Multiply(&mut *form, b));
+                dispatch_to(*backend, Take { form, scratch, product });
             }
         }
     }

@@ -14,7 +14,7 @@
 //! 1959.
 
 use super::plan::{MODULI, OUTPUT_BOUND, RnsRing, Shape};
-use crate::poly::SmallPoly;
+use crate::poly::{Poly, SmallPoly};
 use crate::powers::inverse_mod;
 use crate::ring::{NtruPrimeRing, Ring, for_each_ntru_prime_ring, for_each_ring};
 use crate::simd::{LaneModulus, Modulus, Simd, Twiddle, Vector};
@@ -35,19 +35,26 @@ pub(super) const HALF_2: Twiddle<i16> = MODULI[2].factor((P2 + 1) / 2);
 const DIGIT_BOUND: i32 = MODULI[1].reduce_bound(MODULI[1].mul_bound(2 * OUTPUT_BOUND));
 
 /// The modulus `q` of a ring, and the factors of the digits modulo `q`.
-pub(crate) struct Constants {
+struct Constants {
     q: Modulus,
     p0: Twiddle<i16>,
     p0_p1: Twiddle<i16>,
 }
 
-impl Constants {
-    /// Returns the constants of a ring.
-    pub(crate) const fn of<R: NtruPrimeRing>() -> &'static Self {
-        const {
+/// Where a product in `R_q` is written.
+pub(crate) struct Target<'a> {
+    ring: &'static Constants,
+    coefficients: &'a mut [u16],
+}
+
+impl<R: NtruPrimeRing> Poly<R> {
+    /// Returns these coefficients as the place for a product.
+    pub(crate) fn target(&mut self) -> Target<'_> {
+        let ring = const {
             let q = Modulus::new(R::Q);
-            &Self { q, p0: q.factor(P0), p0_p1: q.factor(P0 * P1) }
-        }
+            &Constants { q, p0: q.factor(P0), p0_p1: q.factor(P0 * P1) }
+        };
+        Target { ring, coefficients: self.coefficients_mut() }
     }
 }
 
@@ -105,13 +112,8 @@ fn second_digit<S: Simd>(simd: S, r0: S::Vector, r1: S::Vector) -> S::Vector {
 /// Writes the folded product modulo `q` from residues modulo two primes. `r0` is scratch.
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
-pub(super) fn two_primes_to_q<S: Simd>(
-    simd: S,
-    r0: &mut [i16],
-    r1: &[i16],
-    ring: &Constants,
-    product: &mut [u16],
-) {
+pub(super) fn two_primes_to_q<S: Simd>(simd: S, r0: &mut [i16], r1: &[i16], product: Target<'_>) {
+    let Target { ring, coefficients } = product;
     let (q, p0) = (ring.q.splat(simd), ring.p0.splat(simd));
     // A loop over `zip` would divide to compute its length.
     for at in (0..r1.len()).step_by(S::LANES) {
@@ -119,7 +121,7 @@ pub(super) fn two_primes_to_q<S: Simd>(
         let u = second_digit(simd, low, simd.load(&r1[at..]));
         q.reduce(low.add(q.mul(u, p0))).store(&mut r0[at..]);
     }
-    fold_to_q(simd, &q, r0, product);
+    fold_to_q(simd, &q, r0, coefficients);
 }
 
 /// Writes the folded product modulo `q2` from residues modulo two primes. `r0` is scratch.
@@ -161,10 +163,10 @@ pub(super) fn three_primes_to_q<T: Shape, S: Simd>(
     r1: &[i16],
     minus: &[i16],
     plus: &[i16],
-    ring: &Constants,
-    product: &mut [u16],
+    product: Target<'_>,
 ) {
     let half = const { T::LEN / 2 };
+    let Target { ring, coefficients } = product;
     let digits = Digits::new(simd, ring);
     for at in (0..minus.len()).step_by(S::LANES) {
         let (minus, plus) = (simd.load(&minus[at..]), simd.load(&plus[at..]));
@@ -177,7 +179,7 @@ pub(super) fn three_primes_to_q<T: Shape, S: Simd>(
             digits.add_third(simd, &mut r0[half + at..], &r1[half + at..], minus.add(plus));
         }
     }
-    fold_to_q(simd, &digits.q, r0, product);
+    fold_to_q(simd, &digits.q, r0, coefficients);
 }
 
 /// [`Constants`] in each lane.

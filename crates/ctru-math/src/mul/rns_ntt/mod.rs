@@ -40,7 +40,7 @@ use core::marker::PhantomData;
 use crate::compiled::compiled;
 use crate::poly::{Poly, SmallPoly};
 use crate::simd::{Simd, WithSimd, dispatch};
-pub(crate) use crt::Constants;
+pub(crate) use crt::Target;
 pub(crate) use ntt_poly::{Multiply, NttForm, NttPoly2, NttPoly3, Take, Transform};
 pub(crate) use plan::{RnsRing, Shape};
 pub use rounded::{Compiled as CompiledRounded, mul_rounded};
@@ -111,8 +111,7 @@ compiled! {
             forms: &mut room.0,
             a: a.operand(),
             b: b.operand(),
-            ring: Constants::of::<R>(),
-            product: product.coefficients_mut(),
+            product: product.target(),
         });
         product
     }
@@ -124,8 +123,7 @@ compiled! {
         dispatch(Mul {
             shape: PhantomData::<<R as RnsRing>::Shape>,
             factors: [a.operand(), b.operand()],
-            ring: Constants::of::<R>(),
-            product: product.coefficients_mut(),
+            product: product.target(),
         });
         product
     }
@@ -142,8 +140,7 @@ struct MulSmall<'a, T: Shape> {
     forms: &'a mut Forms<T>,
     a: Canonical<'a>,
     b: Small<'a>,
-    ring: &'static Constants,
-    product: &'a mut [u16],
+    product: Target<'a>,
 }
 
 impl<T: Shape> WithSimd for MulSmall<'_, T> {
@@ -152,7 +149,7 @@ impl<T: Shape> WithSimd for MulSmall<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (r0, r1) = self.forms.residues(simd, &self.a, &self.b);
-        crt::two_primes_to_q(simd, r0, r1, self.ring, self.product);
+        crt::two_primes_to_q(simd, r0, r1, self.product);
     }
 }
 
@@ -160,8 +157,7 @@ impl<T: Shape> WithSimd for MulSmall<'_, T> {
 struct Mul<'a, T> {
     shape: PhantomData<T>,
     factors: [Canonical<'a>; 2],
-    ring: &'static Constants,
-    product: &'a mut [u16],
+    product: Target<'a>,
 }
 
 impl<T: Shape> WithSimd for Mul<'_, T> {
@@ -169,11 +165,11 @@ impl<T: Shape> WithSimd for Mul<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { factors: [a, b], ring, product, .. } = self;
+        let Self { factors: [a, b], product, .. } = self;
         let (mut left, mut right) = (NttPoly3::<T>::zero(), NttPoly3::zero());
         simd.vectorize(Transform(&mut left, &a));
         simd.vectorize(Transform(&mut right, &b));
         simd.vectorize(Multiply(&mut left, &right));
-        simd.vectorize(Take { form: &mut left, scratch: &mut right, ring, product });
+        simd.vectorize(Take { form: &mut left, scratch: &mut right, product });
     }
 }

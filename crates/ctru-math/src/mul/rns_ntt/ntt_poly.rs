@@ -4,7 +4,7 @@
 //! to transform a polynomial, to multiply its NTT form and to transform the product back.
 
 use super::basemul::basemul;
-use super::crt::{self, Constants};
+use super::crt::{self, Target};
 use super::plan::{Shape, ThirdPrime, TwoPrimes};
 use super::transform::{Operand, forward, inverse};
 use crate::array::Array;
@@ -23,7 +23,7 @@ pub(crate) trait NttForm {
     fn multiply<S: Simd>(&mut self, simd: S, b: &Self);
 
     /// Writes the product whose NTT form this is. Overwrites this form and `scratch`.
-    fn take<S: Simd>(&mut self, simd: S, scratch: &mut Self, ring: &Constants, product: &mut [u16]);
+    fn take<S: Simd>(&mut self, simd: S, scratch: &mut Self, product: Target<'_>);
 }
 
 /// A polynomial in NTT form modulo two primes: enough if one factor of each product is small.
@@ -72,15 +72,9 @@ impl<T: Shape> NttForm for NttPoly2<T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &mut self,
-        simd: S,
-        scratch: &mut Self,
-        ring: &Constants,
-        product: &mut [u16],
-    ) {
+    fn take<S: Simd>(&mut self, simd: S, scratch: &mut Self, product: Target<'_>) {
         let (r0, r1) = self.residues(simd, scratch);
-        crt::two_primes_to_q(simd, r0, r1, ring, product);
+        crt::two_primes_to_q(simd, r0, r1, product);
     }
 }
 
@@ -110,17 +104,11 @@ impl<T: Shape> NttForm for NttPoly3<T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &mut self,
-        simd: S,
-        scratch: &mut Self,
-        ring: &Constants,
-        product: &mut [u16],
-    ) {
+    fn take<S: Simd>(&mut self, simd: S, scratch: &mut Self, product: Target<'_>) {
         let (r0, r1) = self.two.residues(simd, &mut scratch.two);
         let (minus, plus) = scratch.third.split_at_mut(T::Padded::<i16>::LEN / 2);
         inverse::<ThirdPrime<T>, S>(simd, &mut self.third, minus, plus);
-        crt::three_primes_to_q::<T, S>(simd, r0, r1, minus, plus, ring, product);
+        crt::three_primes_to_q::<T, S>(simd, r0, r1, minus, plus, product);
     }
 }
 
@@ -134,8 +122,7 @@ pub(crate) struct Multiply<'a, F>(pub(crate) &'a mut F, pub(crate) &'a F);
 pub(crate) struct Take<'a, F> {
     pub(crate) form: &'a mut F,
     pub(crate) scratch: &'a mut F,
-    pub(crate) ring: &'static Constants,
-    pub(crate) product: &'a mut [u16],
+    pub(crate) product: Target<'a>,
 }
 
 macro_rules! work {
@@ -163,7 +150,7 @@ macro_rules! work {
 
             #[inline(always)]
             fn with_simd<S: Simd>(self, simd: S) {
-                self.form.take(simd, self.scratch, self.ring, self.product);
+                self.form.take(simd, self.scratch, self.product);
             }
         }
     )+};

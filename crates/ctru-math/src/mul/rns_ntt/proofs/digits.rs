@@ -12,8 +12,9 @@ use ctru_tests::exhaust::Extent;
 use super::Classes;
 use crate::array::Array;
 use crate::backend;
-use crate::mul::rns_ntt::crt::{self, Constants};
+use crate::mul::rns_ntt::crt;
 use crate::mul::rns_ntt::plan::{MODULI, OUTPUT_BOUND, RnsRing, Shape};
+use crate::poly::Poly;
 use crate::ring::{NtruPrimeRing, R653, R761, R857, R953, R1013, R1277, Ring};
 use crate::simd::{Simd, WithSimd, dispatch_to};
 
@@ -24,9 +25,9 @@ impl<R: NtruPrimeRing> WithSimd for ToQ<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<u16> {
-        let mut product = vec![0; R::N];
-        crt::two_primes_to_q(simd, self.0, self.1, Constants::of::<R>(), &mut product);
-        product
+        let mut product = Poly::<R>::zero();
+        crt::two_primes_to_q(simd, self.0, self.1, product.target());
+        product.coefficients().to_vec()
     }
 }
 
@@ -47,14 +48,13 @@ impl<R: Ring> WithSimd for ToQ2<'_, R> {
 struct Three<'a, R>(&'a mut [i16], &'a [i16], &'a [i16], &'a [i16], R);
 
 impl<R: RnsRing> WithSimd for Three<'_, R> {
-    type Output = Vec<u16>;
+    type Output = Poly<R>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<u16> {
-        let mut product = vec![0; R::N];
+    fn with_simd<S: Simd>(self, simd: S) -> Poly<R> {
+        let mut product = Poly::zero();
         let Self(r0, r1, minus, plus, _) = self;
-        let ring = Constants::of::<R>();
-        crt::three_primes_to_q::<R::Shape, S>(simd, r0, r1, minus, plus, ring, &mut product);
+        crt::three_primes_to_q::<R::Shape, S>(simd, r0, r1, minus, plus, product.target());
         product
     }
 }
@@ -162,7 +162,7 @@ fn three_primes<R: RnsRing>(extent: Extent) -> u64 {
                 joined.copy_from_slice(&r0);
                 let residues = Three(&mut joined, &r1, &minus, &plus, R::default());
                 let product = dispatch_to(backend, residues);
-                assert!(product == expected, "on {backend}: {:?}", &numbers[..1]);
+                assert!(product.coefficients() == expected, "on {backend}: {:?}", &numbers[..1]);
                 count += numbers.len() as u64;
             }
         }

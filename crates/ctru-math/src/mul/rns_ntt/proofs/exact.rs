@@ -12,12 +12,13 @@ use ctru_tests::exhaust::Extent;
 use super::Centred;
 use crate::array::Array;
 use crate::mul::rns_ntt::basemul::basemul;
-use crate::mul::rns_ntt::crt::{self, Constants};
+use crate::mul::rns_ntt::crt;
 use crate::mul::rns_ntt::plan::{
     MODULI, OUTPUT_BOUND, Plan, RnsRing, Shape, ThirdPrime, TwoPrimes,
 };
 use crate::mul::rns_ntt::ternary::{reduced, separate};
 use crate::mul::rns_ntt::transform::{forward, inverse};
+use crate::poly::Poly;
 use crate::ring::{Ring, for_each_ntru_prime_ring, for_each_ring};
 use crate::simd::{Checked, Modulus, Ranges, Simd, traced};
 
@@ -54,26 +55,18 @@ fn folds_fit(plain: &[i16], modulus: u32) {
 fn check_products<R: RnsRing, const LANES: usize>() {
     let simd = Ranges::<LANES>;
     let end = R::Shape::OPERAND_BOUND as u32;
-    let mut product = vec![0; R::N];
+    let mut product = Poly::<R>::zero();
     for (a, b) in [(end, end), (end, R::SMALL)] {
         let [mut r0, r1] = ranges::<TwoPrimes<R::Shape>, LANES>(R::N, a, b);
-        crt::two_primes_to_q(simd, &mut r0, &r1, Constants::of::<R>(), &mut product);
+        crt::two_primes_to_q(simd, &mut r0, &r1, product.target());
         folds_fit(&r0, R::Q);
-        assert!(product.iter().all(|&bound| u32::from(bound) < R::Q));
+        assert!(product.coefficients().iter().all(|&bound| u32::from(bound) < R::Q));
     }
     let [mut r0, r1] = ranges::<TwoPrimes<R::Shape>, LANES>(R::N, end, end);
     let [minus, plus] = ranges::<ThirdPrime<R::Shape>, LANES>(R::N, end, end);
-    crt::three_primes_to_q::<R::Shape, _>(
-        simd,
-        &mut r0,
-        &r1,
-        &minus,
-        &plus,
-        Constants::of::<R>(),
-        &mut product,
-    );
+    crt::three_primes_to_q::<R::Shape, _>(simd, &mut r0, &r1, &minus, &plus, product.target());
     folds_fit(&r0, R::Q);
-    assert!(product.iter().all(|&bound| u32::from(bound) < R::Q));
+    assert!(product.coefficients().iter().all(|&bound| u32::from(bound) < R::Q));
 
     let [minus, plus] = ranges::<ThirdPrime<R::Shape>, LANES>(R::N, 1, 1);
     let mut plain = vec![0; <R::Shape as Shape>::Padded::<i16>::LEN];
