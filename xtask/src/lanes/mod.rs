@@ -64,7 +64,7 @@ const KNOWN: &[Known] = &[
 /// the function that has such a branch.
 pub fn run(options: &Options) -> Result<()> {
     let mut objdump = Command::new(&options.objdump);
-    objdump.args(["-d", "-C", "--no-show-raw-insn"]).arg(&options.library);
+    objdump.args(["-d", "-r", "-C", "--no-show-raw-insn"]).arg(&options.library);
     let text = tools::text(&mut objdump)?;
     let (functions, mut found) = search(&text);
     let controls = found.remove(&(CONTROL, Use::Branch)).unwrap_or_default();
@@ -108,6 +108,9 @@ fn search(text: &str) -> (usize, BTreeMap<(&str, Use), usize>) {
                 functions.push((name, vec![]));
             }
         } else if let (true, Some((_, code))) = (is_searched, functions.last_mut()) {
+            if let (Some(name), Some(call)) = (symbol(line), code.last_mut()) {
+                call.ends |= never_returns(name);
+            }
             code.extend(instruction(line, is_arm));
         }
     }
@@ -123,6 +126,17 @@ fn search(text: &str) -> (usize, BTreeMap<(&str, Use), usize>) {
 /// Returns whether a function is compiled for AVX-512.
 fn is_of_avx512(function: &str) -> bool {
     function.to_ascii_lowercase().contains("avx512") || function == CONTROL
+}
+
+/// Returns the symbol in a line that says what the linker adds to the instruction before it.
+fn symbol(line: &str) -> Option<&str> {
+    line.trim_start().split_once(": R_")?.1.split_once('\t').map(|(_, symbol)| symbol)
+}
+
+/// Returns whether a function only panics. What lies behind its call is another path.
+fn never_returns(function: &str) -> bool {
+    function.starts_with("core::panicking::")
+        || function.starts_with("core::") && function.contains("_fail")
 }
 
 /// Returns the instruction in a line.
@@ -203,6 +217,14 @@ mod tests {
         // What follows a jump in memory does not follow it in time; what a loop brings back counts.
         let jump = "vmovd %xmm0,%eax\njmp 4 <f>\nmov (%rsi,%rax,4),%ecx\nret\nret";
         assert_eq!(count(&program(jump)), []);
+        // A call that does not return ends a path.
+        let calls = |name| {
+            let call = format!("\t\t\t2: R_X86_64_PLT32\t{name}-0x4\n 2:");
+            program("vmovd %xmm0,%ebx\ncall 2 <f>\nmov (%rbx),%ecx").replace(" 2:", &call)
+        };
+        assert_eq!(count(&calls("core::panicking::panic_fmt")), []);
+        assert_eq!(count(&calls("core::slice::index::slice_index_fail")), []);
+        assert_eq!(count(&calls("core::fmt::write")), [(Use::Address, 1)]);
         let back = "mov (%rsi,%rax,4),%ecx\nvmovd %xmm0,%eax\ndec %edx\njne 0 <f>\nret";
         assert_eq!(count(&program(back)), [(Use::Address, 1)]);
         let address = "vmovq %xmm0,%rax\nlea 0x8(%rax),%rcx\nmovzbl (%rcx,%rdx,1),%eax";
