@@ -12,10 +12,11 @@ use ctru_kem::{
     Ciphertext, DecapsulationKey, ParameterSet, Parameters, SEED_BYTES, with_parameters,
 };
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
+use zeroize::Zeroizing;
 
 use crate::engine::EngineArgs;
 use crate::error::Error;
-use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
+use crate::transcript::{ApiPath, Inputs, transcripts};
 
 /// Check that this build computes correct results
 ///
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let opened = chosen.open()?;
     let supported = |parameters: &Parameters| opened.engine().supports(*parameters);
     for parameters in Parameters::ALL.iter().copied().filter(supported) {
-        let checks = with_parameters!(parameters, P => checks::<P>(chosen.open()?.engine()))?;
+        let checks = checks(parameters, chosen.open()?.engine())?;
         for (check, passed) in checks {
             writeln!(out, "{} {parameters}: {check}", if passed { "ok    " } else { "FAILED" })?;
             all &= passed;
@@ -60,45 +61,26 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
 }
 
 /// Returns the name of each check, and whether it passed.
-fn checks<P: ParameterSet>(engine: &dyn BatchEngine) -> Result<Vec<(String, bool)>, Error> {
+fn checks(parameters: Parameters, engine: &dyn BatchEngine) -> Result<Vec<(String, bool)>, Error> {
     let mut checks = Vec::new();
-    checks.push(("known answer".to_owned(), P::PARAMETERS.known_answer_test().is_ok()));
+    checks.push(("known answer".to_owned(), parameters.known_answer_test().is_ok()));
+    let inputs: Vec<Inputs> =
+        with_parameters!(parameters, P => (0..CHAIN).map(inputs::<P>).collect());
     let [first, others @ ..] = ApiPath::ALL;
-    let expected = chain::<P>(first, engine)?;
+    let expected = transcripts(first, engine, parameters, &inputs)?;
     for path in others {
-        checks.push((
-            format!("{path} gives the results of {first}"),
-            chain::<P>(path, engine)? == expected,
-        ));
+        let results = transcripts(path, engine, parameters, &inputs)?;
+        checks.push((format!("{path} gives the results of {first}"), results == expected));
     }
-    let Fresh { agreed, rejected } = fresh::<P>()?;
+    let Fresh { agreed, rejected } = with_parameters!(parameters, P => fresh::<P>())?;
     checks.push(("fresh keys agree on a secret".to_owned(), agreed));
     checks.push(("a changed ciphertext gives another secret".to_owned(), rejected));
     Ok(checks)
 }
 
-/// Runs the operations with fixed seeds, and returns all outputs.
-fn chain<P: ParameterSet>(path: ApiPath, engine: &dyn BatchEngine) -> Result<Vec<u8>, Error> {
-    let inputs: Vec<Inputs<P>> = (0..CHAIN).map(inputs).collect();
-    let mut outputs = Vec::new();
-    for transcript in transcripts(path, engine, &inputs)? {
-        let Transcript {
-            encapsulation_key,
-            decapsulation_key,
-            ciphertext,
-            shared_secret,
-            decapsulated: [accepted, rejected],
-        } = transcript;
-        let keys = [encapsulation_key.as_bytes(), decapsulation_key.as_bytes()];
-        let secrets = [&shared_secret, &accepted, &rejected].map(|secret| &secret.as_bytes()[..]);
-        outputs.extend([&keys[..], &[ciphertext.as_bytes()], &secrets].concat().concat());
-    }
-    Ok(outputs)
-}
-
 /// Returns the inputs of operation `index`: a key pair, the seed of an encapsulation to it, the
 /// ciphertext and a changed ciphertext.
-fn inputs<P: ParameterSet>(index: u8) -> Inputs<P> {
+fn inputs<P: ParameterSet>(index: u8) -> Inputs {
     let mut shake = Shake256::default();
     Update::update(&mut shake, b"ctru selftest");
     Update::update(&mut shake, &[index]);
@@ -106,17 +88,18 @@ fn inputs<P: ParameterSet>(index: u8) -> Inputs<P> {
     shake.finalize_xof().read(seeds.as_flattened_mut());
     let [keygen_seed, z, encaps_seed] = seeds;
 
-    let decapsulation_key = DecapsulationKey::generate_deterministic(&keygen_seed, &z);
-    let encapsulation_key = decapsulation_key.encapsulation_key();
-    let (ciphertext, _) = encapsulation_key.encapsulate_deterministic(&encaps_seed);
+    let key = DecapsulationKey::<P>::generate_deterministic(&keygen_seed, &z);
+    let public = key.encapsulation_key();
+    let (ciphertext, _) = public.encapsulate_deterministic(&encaps_seed);
     let changed = flip_bit(&ciphertext, usize::from(index));
+    let bytes = |value: &[u8]| Zeroizing::new(value.to_vec());
     Inputs {
         keygen_seed,
         z,
-        encapsulation_key,
+        encapsulation_key: bytes(public.as_bytes()),
         encaps_seed,
-        decapsulation_key,
-        ciphertexts: [ciphertext, changed],
+        decapsulation_key: bytes(key.as_bytes()),
+        ciphertexts: [bytes(ciphertext.as_bytes()), bytes(changed.as_bytes())],
     }
 }
 

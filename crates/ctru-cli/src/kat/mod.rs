@@ -27,7 +27,7 @@ use crate::engine::{Chosen, EngineArgs};
 use crate::error::Error;
 use crate::lines;
 use crate::names::{self, PathOrStdio};
-use crate::transcript::{ApiPath, Inputs, Transcript, transcripts};
+use crate::transcript::{ApiPath, Bytes, Inputs, Transcript, transcripts};
 use response::Taken;
 
 /// Known-answer vectors
@@ -177,10 +177,7 @@ fn check_file(file: &PathOrStdio, chosen: &Chosen) -> Result<Report, Error> {
             let batch: Vec<_> =
                 records.iter().filter(|(_, record)| record.parameters == parameters).collect();
             if !batch.is_empty() {
-                let (engine, report) = (chosen.open()?, &mut report);
-                with_parameters!(parameters, P => {
-                    check_records::<P>(&batch, engine.engine(), report)
-                })?;
+                check_records(&batch, chosen.open()?.engine(), parameters, &mut report)?;
             }
         }
     }
@@ -221,13 +218,13 @@ struct Record {
     parameters: Parameters,
     keygen_seed: [u8; SEED_BYTES],
     z: [u8; SEED_BYTES],
-    pk: Zeroizing<Vec<u8>>,
-    sk: Zeroizing<Vec<u8>>,
+    pk: Bytes,
+    sk: Bytes,
     encaps_seed: [u8; SEED_BYTES],
-    ct: Zeroizing<Vec<u8>>,
-    ss: Zeroizing<Vec<u8>>,
-    bad_ct: Zeroizing<Vec<u8>>,
-    bad_ss: Zeroizing<Vec<u8>>,
+    ct: Bytes,
+    ss: Bytes,
+    bad_ct: Bytes,
+    bad_ss: Bytes,
 }
 
 /// The wrong field, or `None` if the whole line is wrong, and a message.
@@ -267,33 +264,40 @@ impl Record {
         })
     }
 
-    fn inputs<P: ParameterSet>(&self) -> Result<Inputs<P>, Wrong> {
-        let ciphertext = |field, bytes: &[u8]| {
-            Ciphertext::from_bytes(bytes).map_err(|error| invalid(field, error))
-        };
+    /// Returns the inputs of the operations.
+    fn inputs(&self) -> Result<Inputs, Wrong> {
+        with_parameters!(self.parameters, P => self.check_values::<P>())?;
         Ok(Inputs {
             keygen_seed: self.keygen_seed,
             z: self.z,
-            encapsulation_key: EncapsulationKey::from_bytes(&self.pk)
-                .map_err(|error| invalid("pk", error))?,
+            encapsulation_key: self.pk.clone(),
             encaps_seed: self.encaps_seed,
-            decapsulation_key: DecapsulationKey::from_bytes(&self.sk)
-                .map_err(|error| invalid("sk", error))?,
-            ciphertexts: [ciphertext("ct", &self.ct)?, ciphertext("bad_ct", &self.bad_ct)?],
+            decapsulation_key: self.sk.clone(),
+            ciphertexts: [self.ct.clone(), self.bad_ct.clone()],
         })
+    }
+
+    /// Checks that keys are well-formed, and that ciphertexts have the right length.
+    fn check_values<P: ParameterSet>(&self) -> Result<(), Wrong> {
+        EncapsulationKey::<P>::from_bytes(&self.pk).map_err(|error| invalid("pk", error))?;
+        DecapsulationKey::<P>::from_bytes(&self.sk).map_err(|error| invalid("sk", error))?;
+        for (field, bytes) in [("ct", &self.ct), ("bad_ct", &self.bad_ct)] {
+            Ciphertext::<P>::from_bytes(bytes).map_err(|error| invalid(field, error))?;
+        }
+        Ok(())
     }
 
     /// Returns the name of each field that differs from the transcript, and a text that describes
     /// the difference.
-    fn compare<P: ParameterSet>(&self, transcript: &Transcript<P>) -> Vec<(&'static str, String)> {
+    fn compare(&self, transcript: &Transcript) -> Vec<(&'static str, String)> {
         let [decapsulated, rejected] = &transcript.decapsulated;
         [
-            ("pk", "KeyGen", &self.pk, transcript.encapsulation_key.as_ref()),
-            ("sk", "KeyGen", &self.sk, transcript.decapsulation_key.as_ref()),
-            ("ct", "Encaps", &self.ct, transcript.ciphertext.as_ref()),
-            ("ss", "Encaps", &self.ss, transcript.shared_secret.as_ref()),
-            ("ss", "Decaps(ct)", &self.ss, decapsulated.as_ref()),
-            ("bad_ss", "Decaps(bad_ct)", &self.bad_ss, rejected.as_ref()),
+            ("pk", "KeyGen", &self.pk, &transcript.encapsulation_key),
+            ("sk", "KeyGen", &self.sk, &transcript.decapsulation_key),
+            ("ct", "Encaps", &self.ct, &transcript.ciphertext),
+            ("ss", "Encaps", &self.ss, &transcript.shared_secret),
+            ("ss", "Decaps(ct)", &self.ss, decapsulated),
+            ("bad_ss", "Decaps(bad_ct)", &self.bad_ss, rejected),
         ]
         .into_iter()
         .filter_map(|(field, operation, expected, actual)| {
@@ -308,7 +312,7 @@ fn invalid(field: &'static str, error: impl std::error::Error) -> Wrong {
     (Some(field), error.to_string())
 }
 
-fn bytes(field: &'static str, hex: &str) -> Result<Zeroizing<Vec<u8>>, Wrong> {
+fn bytes(field: &'static str, hex: &str) -> Result<Bytes, Wrong> {
     let hex = hex.strip_prefix("0x").unwrap_or(hex);
     // `decode` would not wipe the first bytes of a damaged key.
     let mut bytes = Zeroizing::new(vec![0; hex.len() / 2]);
@@ -332,16 +336,17 @@ fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     Some(format!("from byte {at} on {} in the record, {} computed", shown(expected), shown(actual)))
 }
 
-/// Checks records of one parameter set and encoding. Each record comes with its line number.
-fn check_records<P: ParameterSet>(
+/// Checks records of these parameters. Each record comes with its line number.
+fn check_records(
     records: &[&(usize, Record)],
     engine: &dyn BatchEngine,
+    parameters: Parameters,
     report: &mut Report,
 ) -> Result<(), Error> {
     let mut sound = Vec::new();
     let mut inputs = Vec::new();
     for (line, record) in records {
-        match record.inputs::<P>() {
+        match record.inputs() {
             Ok(input) => {
                 sound.push((*line, record));
                 inputs.push(input);
@@ -356,7 +361,7 @@ fn check_records<P: ParameterSet>(
     let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
         vec![Vec::new(); sound.len()];
     for path in ApiPath::ALL {
-        let transcripts = transcripts(path, engine, &inputs)?;
+        let transcripts = transcripts(path, engine, parameters, &inputs)?;
         for ((transcript, (_, record)), told) in
             transcripts.iter().zip(&sound).zip(&mut differences)
         {

@@ -7,6 +7,7 @@ use ctru_kem::{
 
 use super::drbg::Drbg;
 use super::{Wrong, bytes, difference, invalid};
+use crate::transcript::Bytes;
 
 /// The fields of a record, in their order.
 const FIELDS: [&str; 5] = ["seed", "pk", "sk", "ct", "ss"];
@@ -79,10 +80,7 @@ impl Response {
         let Some(set) = set else {
             return vec![(None, "no line before the record names a set of NTRU Prime".to_owned())];
         };
-        with_parameters!(Parameters::from(set), P => self.check_as::<P>())
-    }
-
-    fn check_as<P: ParameterSet>(&self) -> Vec<Wrong> {
+        let parameters = Parameters::from(set);
         let mut values = Vec::new();
         for (name, hex) in FIELDS.into_iter().zip(&self.fields) {
             match bytes(name, hex.as_deref().unwrap_or_default()) {
@@ -96,18 +94,13 @@ impl Response {
         };
         let differences = |request: usize| -> Vec<Wrong> {
             let mut drbg = Drbg::new(seed, request);
-            let key = DecapsulationKey::<P>::generate_from_rng(&mut drbg);
-            let public = key.encapsulation_key();
-            let (sent, secret) = public.encapsulate_with_rng(&mut drbg);
-            let made: [(&str, &[u8], &[u8]); 4] = [
-                ("pk", pk, public.as_bytes()),
-                ("sk", sk, key.as_bytes()),
-                ("ct", ct, sent.as_bytes()),
-                ("ss", ss, secret.as_ref()),
-            ];
+            let [public, key, sent, secret] =
+                with_parameters!(parameters, P => operate::<P>(&mut drbg));
+            let made: [(&str, &[u8], Bytes); 4] =
+                [("pk", pk, public), ("sk", sk, key), ("ct", ct, sent), ("ss", ss, secret)];
             let made = made.into_iter();
             made.filter_map(|(name, expected, actual)| {
-                Some((Some(name), difference(expected, actual)?))
+                Some((Some(name), difference(expected, &actual)?))
             })
             .collect()
         };
@@ -116,7 +109,7 @@ impl Response {
             wrong.clear();
         }
         if wrong.is_empty() {
-            match self.decapsulated::<P>(sk, ct) {
+            match with_parameters!(parameters, P => decapsulate::<P>(sk, ct)) {
                 Ok(secret) => wrong.extend(
                     difference(ss, secret.as_ref())
                         .map(|text| (Some("ss"), format!("Decaps: {text}"))),
@@ -126,10 +119,20 @@ impl Response {
         }
         wrong
     }
+}
 
-    fn decapsulated<P: ParameterSet>(&self, sk: &[u8], ct: &[u8]) -> Result<SharedSecret, Wrong> {
-        let key = DecapsulationKey::<P>::from_bytes(sk).map_err(|error| invalid("sk", error))?;
-        let ciphertext = Ciphertext::from_bytes(ct).map_err(|error| invalid("ct", error))?;
-        Ok(key.decapsulate(&ciphertext))
-    }
+/// Generates a key pair and encapsulates to it. Returns the public key, the private key, the
+/// ciphertext and the shared secret.
+fn operate<P: ParameterSet>(drbg: &mut Drbg) -> [Bytes; 4] {
+    let key = DecapsulationKey::<P>::generate_from_rng(drbg);
+    let public = key.encapsulation_key();
+    let (sent, secret) = public.encapsulate_with_rng(drbg);
+    [public.as_bytes(), key.as_bytes(), sent.as_bytes(), secret.as_bytes()]
+        .map(|value: &[u8]| Bytes::new(value.to_vec()))
+}
+
+fn decapsulate<P: ParameterSet>(sk: &[u8], ct: &[u8]) -> Result<SharedSecret, Wrong> {
+    let key = DecapsulationKey::<P>::from_bytes(sk).map_err(|error| invalid("sk", error))?;
+    let ciphertext = Ciphertext::from_bytes(ct).map_err(|error| invalid("ct", error))?;
+    Ok(key.decapsulate(&ciphertext))
 }
