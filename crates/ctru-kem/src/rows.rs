@@ -16,25 +16,26 @@ use crate::params::ParameterSet;
 /// fifty rows.
 const ROWS_PER_THREAD: usize = 512;
 
-/// Checks all elements on all CPU cores, and returns the first one that `check` refuses.
+/// Checks `count` rows on all CPU cores, and returns the first one that `check` refuses.
 ///
-/// Cost: one call of `check` per element before that one, and some calls for elements after it. The
-/// order of the calls depends only on their results.
-fn check_each<T: Sync, E: core::error::Error + Send>(
-    elements: &[T],
-    check: impl Fn(&T) -> Result<(), E> + Sync,
+/// Cost: one call of `check` per row before that one, and some calls for rows after it. The order
+/// of the calls depends only on their results. The function is not generic in the keys, so that it
+/// is compiled once for each error.
+fn check_each<E: core::error::Error + Send>(
+    count: usize,
+    check: &(dyn Fn(usize) -> Result<(), E> + Sync),
 ) -> Result<(), InvalidRow<E>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = elements.len().div_ceil(threads).max(ROWS_PER_THREAD);
+    let part = count.div_ceil(threads).max(ROWS_PER_THREAD);
     // The lowest refused row so far. No thread checks the rows after it.
     let lowest = AtomicUsize::new(usize::MAX);
     let refused = Mutex::new(None::<InvalidRow<E>>);
-    let check_part = |number: usize, elements: &[T]| {
-        for (row, element) in (number * part..).zip(elements) {
+    let check_part = |first: usize| {
+        for row in first..count.min(first + part) {
             if row > lowest.load(Ordering::Relaxed) {
                 return;
             }
-            if let Err(error) = check(element) {
+            if let Err(error) = check(row) {
                 lowest.fetch_min(row, Ordering::Relaxed);
                 let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
                 if refused.as_ref().is_none_or(|known| row < known.row) {
@@ -45,19 +46,15 @@ fn check_each<T: Sync, E: core::error::Error + Send>(
         }
     };
     thread::scope(|scope| {
-        let mut parts = elements.chunks(part).enumerate();
-        let own = parts.next();
-        for (number, elements) in parts {
+        for first in (part..count).step_by(part) {
             let check_part = &check_part;
-            let work = move || check_part(number, elements);
+            let work = move || check_part(first);
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 // The system starts no further thread, so this thread does the work.
-                check_part(number, elements);
+                check_part(first);
             }
         }
-        if let Some((number, elements)) = own {
-            check_part(number, elements);
-        }
+        check_part(0);
     });
     refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
@@ -92,8 +89,9 @@ macro_rules! rows_of_keys {
             /// # Errors
             /// Those of [`check_rows`](Self::check_rows).
             pub fn from_rows(bytes: &[u8]) -> Result<&[Self], InvalidRow<$error>> {
-                let keys = values(bytes).map_err(|error| incomplete::<Self, _>(bytes, error))?;
-                check_each(keys, |key: &Self| P::$check(key.as_ref()))?;
+                let keys: &[Self] =
+                    values(bytes).map_err(|error| incomplete::<Self, _>(bytes, error))?;
+                check_each(keys.len(), &|row| P::$check(keys[row].as_ref()))?;
                 Ok(keys)
             }
 
