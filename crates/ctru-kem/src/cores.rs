@@ -11,7 +11,7 @@ use ctru_math::array::Array;
 
 use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
-use crate::hash::{GROUP, KEY_PAIR_SEED_BYTES, SEED_BYTES};
+use crate::hash::{GROUP, KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::parameters::Parameters;
 use crate::scheme::{
     CiphertextBytes, DecapsulationKeyBytes, DecodedPrivate, DecodedPublic, EncapsulationKeyBytes,
@@ -27,6 +27,16 @@ const KEYS_PER_INVERSION: usize = 128;
 /// The largest number of encapsulations or decapsulations that the calling thread does by itself.
 /// Waking another thread takes longer.
 const MOST_ALONE: usize = 8;
+
+/// Returns the arrays that bytes are, one after the other.
+fn rows<A: Array<u8>>(bytes: &[u8]) -> &[A] {
+    A::of_slice(bytes).0
+}
+
+/// Returns the arrays that bytes are, one after the other, for writing.
+fn rows_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut [A] {
+    A::of_slice_mut(bytes).0
+}
 
 /// A kind of keys of a parameter set.
 pub(crate) trait KeyKind {
@@ -134,11 +144,11 @@ where
         refused: &'a FirstRefused<K::Error>,
     ) -> Result<Self, EngineError> {
         let [single] = match keys {
-            KeyRows::Trusted(bytes) => match K::Bytes::of_slice(bytes).0 {
+            KeyRows::Trusted(bytes) => match rows(bytes) {
                 [key] => K::decode([key]),
                 keys => return Ok(Self::Encoded(keys)),
             },
-            KeyRows::Unchecked(bytes) => match K::Bytes::of_slice(bytes).0 {
+            KeyRows::Unchecked(bytes) => match rows(bytes) {
                 [row] => {
                     let [read] = K::read([row]);
                     [read.map_err(|error| InvalidRow { row: 0, error })?]
@@ -182,12 +192,12 @@ where
 pub(crate) fn load<K: KeyKind>(
     pool: &ThreadPool,
     parameters: Parameters,
-    rows: &[K::Bytes],
+    keys: &[u8],
 ) -> Result<LoadedKeys, EngineError>
 where
     EngineError: From<InvalidRow<K::Error>>,
 {
-    let refused = FirstRefused::new();
+    let (rows, refused) = (rows::<K::Bytes>(keys), FirstRefused::new());
     let mut decoded: Vec<_> = iter::repeat_with(K::blank).take(rows.len()).collect();
     for_each(pool, rows.iter().zip(&mut decoded).enumerate(), |(row, (bytes, key))| {
         let [read] = K::read([bytes]);
@@ -200,38 +210,56 @@ where
     Ok(LoadedKeys::new(parameters, rows.len(), decoded))
 }
 
-/// Returns the number of operations that a thread takes at a time: at most `most`, and fewer if
-/// some threads would get none.
-fn share(pool: &ThreadPool, count: usize, most: usize) -> usize {
-    count.div_ceil(pool.current_num_threads()).clamp(1, most)
+/// The rows of bytes that a batch writes, and how many bytes a row has.
+type Rows<'a> = (&'a mut [u8], usize);
+
+/// Calls `work` with parts of the rows `first` and `second`, and with the number of their first
+/// row, on all threads. `second` has as many rows as `first`, or none.
+///
+/// If there are at most `alone` rows, the calling thread does all work. Else a thread takes at most
+/// `most` rows at a time, and fewer if some threads would get none.
+///
+/// The function is not generic, so that it is compiled once for all batches.
+fn share_out(
+    pool: &ThreadPool,
+    (alone, most): (usize, usize),
+    (first, first_row): Rows<'_>,
+    (second, second_row): Rows<'_>,
+    work: &(dyn Fn(usize, &mut [u8], &mut [u8]) + Sync),
+) {
+    let count = first.len() / first_row;
+    if count <= alone {
+        return work(0, first, second);
+    }
+    let share = count.div_ceil(pool.current_num_threads()).clamp(1, most);
+    let no_rows = iter::repeat_with(|| &mut [][..]);
+    let second = second.chunks_mut(share * second_row).chain(no_rows);
+    let parts = first.chunks_mut(share * first_row).zip(second).enumerate();
+    for_each(pool, parts, |(index, (first, second))| work(index * share, first, second));
 }
 
-/// Generates key pairs.
+/// Generates key pairs, one row each.
 ///
-/// `encapsulation_keys` has the length of `decapsulation_keys`, or it is empty. If it is empty,
-/// only decapsulation keys are written.
+/// There are as many encapsulation keys as decapsulation keys, or none. If there are none, only
+/// decapsulation keys are written.
 pub(crate) fn generate<P: Types>(
     pool: &ThreadPool,
     seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-    encapsulation_keys: &mut [EncapsulationKeyBytes<P>],
-    decapsulation_keys: &mut [DecapsulationKeyBytes<P>],
+    encapsulation_keys: &mut [u8],
+    decapsulation_keys: &mut [u8],
 ) {
-    let work = |first, public: &mut [_], private: &mut [_]| {
-        P::Scheme::generate_together(seeds, first, public, private);
-    };
-    if decapsulation_keys.len() == 1 {
-        return work(0, encapsulation_keys, decapsulation_keys);
-    }
-    let share = share(pool, decapsulation_keys.len(), KEYS_PER_INVERSION);
-    let no_public = iter::repeat_with(|| &mut [][..]);
-    let public = encapsulation_keys.chunks_mut(share).chain(no_public);
-    let parts = decapsulation_keys.chunks_mut(share).zip(public).enumerate();
-    for_each(pool, parts, |(index, (private, public))| work(index * share, public, private));
+    let private = (decapsulation_keys, DecapsulationKeyBytes::<P>::LEN);
+    let public = (encapsulation_keys, EncapsulationKeyBytes::<P>::LEN);
+    share_out(pool, (1, KEYS_PER_INVERSION), private, public, &|first, private, public| {
+        let private = rows_mut::<DecapsulationKeyBytes<P>>(private);
+        P::Scheme::generate_together(seeds, first, rows_mut(public), private);
+    });
 }
 
 /// Encapsulates a batch.
 ///
-/// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
+/// The ciphertexts and the shared secrets have one row for each operation. The number of keys is 1
+/// or the number of operations.
 ///
 /// # Errors
 /// The first unchecked row that is not a key (the outputs of the others may be written), or
@@ -240,34 +268,28 @@ pub(crate) fn encapsulate<P: Types>(
     pool: &ThreadPool,
     keys: KeyRows<'_>,
     seeds: Seeds<'_, SEED_BYTES>,
-    ciphertexts: &mut [CiphertextBytes<P>],
-    secrets: &mut [SecretBytes],
+    ciphertexts: &mut [u8],
+    secrets: &mut [u8],
 ) -> Result<(), EngineError> {
     let (mut one, refused) = (None, FirstRefused::new());
     let keys = Source::<PublicKeys<P>>::new(keys, &mut one, &refused)?;
-    let work = |first, ciphertexts: &mut [_], secrets: &mut [_]| {
-        let (groups, rest) = ciphertexts.as_chunks_mut();
-        let (secret_groups, secret_rest) = secrets.as_chunks_mut();
+    let ciphertexts = (ciphertexts, CiphertextBytes::<P>::LEN);
+    let secrets = (secrets, SHARED_SECRET_BYTES);
+    share_out(pool, (MOST_ALONE, GROUP), ciphertexts, secrets, &|first, ciphertexts, secrets| {
+        let (groups, rest) = rows_mut(ciphertexts).as_chunks_mut();
+        let (secret_groups, secret_rest) = rows_mut(secrets).as_chunks_mut();
         let after = first + groups.as_flattened().len();
         encapsulate_groups::<P, GROUP>(keys, seeds, first, groups, secret_groups);
         let (rest, secret_rest) = (rest.as_chunks_mut().0, secret_rest.as_chunks_mut().0);
         encapsulate_groups::<P, 1>(keys, seeds, after, rest, secret_rest);
-    };
-    if secrets.len() <= MOST_ALONE {
-        work(0, ciphertexts, secrets);
-    } else {
-        let share = share(pool, secrets.len(), GROUP);
-        let parts = ciphertexts.chunks_mut(share).zip(secrets.chunks_mut(share)).enumerate();
-        for_each(pool, parts, |(index, (ciphertexts, secrets))| {
-            work(index * share, ciphertexts, secrets);
-        });
-    }
+    });
     Ok(refused.into_result()?)
 }
 
 /// Decapsulates a batch.
 ///
-/// All slices have the length of the batch. The number of keys is 1 or the length of the batch.
+/// The ciphertexts and the shared secrets have one row for each operation. The number of keys is 1
+/// or the number of operations.
 ///
 /// # Errors
 /// The first unchecked row that is not a key (the outputs of the others may be written), or
@@ -275,28 +297,22 @@ pub(crate) fn encapsulate<P: Types>(
 pub(crate) fn decapsulate<P: Types>(
     pool: &ThreadPool,
     keys: KeyRows<'_>,
-    ciphertexts: &[CiphertextBytes<P>],
-    secrets: &mut [SecretBytes],
+    ciphertexts: &[u8],
+    secrets: &mut [u8],
 ) -> Result<(), EngineError> {
     let (mut one, refused) = (None, FirstRefused::new());
     let keys = Source::<PrivateKeys<P>>::new(keys, &mut one, &refused)?;
-    let work = |first, ciphertexts: &[_], secrets: &mut [_]| {
-        let (groups, rest) = ciphertexts.as_chunks();
+    let ciphertexts = rows::<CiphertextBytes<P>>(ciphertexts);
+    let (secrets, none) = ((secrets, SHARED_SECRET_BYTES), (&mut [][..], 1));
+    share_out(pool, (MOST_ALONE, GROUP), secrets, none, &|first, secrets, _| {
+        let secrets = rows_mut(secrets);
+        let (groups, rest) = ciphertexts[first..][..secrets.len()].as_chunks();
         let (secret_groups, secret_rest) = secrets.as_chunks_mut();
         let after = first + groups.as_flattened().len();
         decapsulate_groups::<P, GROUP>(keys, first, groups, secret_groups);
         let (rest, secret_rest) = (rest.as_chunks().0, secret_rest.as_chunks_mut().0);
         decapsulate_groups::<P, 1>(keys, after, rest, secret_rest);
-    };
-    if secrets.len() <= MOST_ALONE {
-        work(0, ciphertexts, secrets);
-    } else {
-        let share = share(pool, secrets.len(), GROUP);
-        let parts = ciphertexts.chunks(share).zip(secrets.chunks_mut(share)).enumerate();
-        for_each(pool, parts, |(index, (ciphertexts, secrets))| {
-            work(index * share, ciphertexts, secrets);
-        });
-    }
+    });
     Ok(refused.into_result()?)
 }
 

@@ -54,18 +54,6 @@ pub trait CtruPrimeSet: ParameterSet {
     type Encoding: PublicKeyEncoding;
 }
 
-/// Returns the arrays that bytes are, one after the other.
-#[cfg(feature = "std")]
-fn rows<A: Array<u8>>(bytes: &[u8]) -> &[A] {
-    A::of_slice(bytes).0
-}
-
-/// Returns the arrays that bytes are, one after the other, for writing.
-#[cfg(feature = "std")]
-fn rows_mut<A: Array<u8>>(bytes: &mut [u8]) -> &mut [A] {
-    A::of_slice_mut(bytes).0
-}
-
 /// Passes the operations to another macro, after its arguments. Keys, ciphertexts and placeholders
 /// have the bytes of their type; a batch has one row for each operation.
 macro_rules! operations {
@@ -154,8 +142,7 @@ macro_rules! operations {
             encapsulation_keys: &mut [u8],
             decapsulation_keys: &mut [u8],
         ) {
-            let (public, private) = (rows_mut(encapsulation_keys), rows_mut(decapsulation_keys));
-            cores::generate::<Self>(pool, seeds, public, private)
+            cores::generate::<Self>(pool, seeds, encapsulation_keys, decapsulation_keys)
         }
         /// Encapsulates a batch.
         ///
@@ -170,7 +157,6 @@ macro_rules! operations {
             ciphertexts: &mut [u8],
             secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            let (ciphertexts, secrets) = (rows_mut(ciphertexts), rows_mut(secrets));
             cores::encapsulate::<Self>(pool, keys, seeds, ciphertexts, secrets)
         }
         /// Decapsulates a batch.
@@ -185,7 +171,7 @@ macro_rules! operations {
             ciphertexts: &[u8],
             secrets: &mut [u8],
         ) -> Result<(), EngineError> {
-            cores::decapsulate::<Self>(pool, keys, rows(ciphertexts), rows_mut(secrets))
+            cores::decapsulate::<Self>(pool, keys, ciphertexts, secrets)
         }
         /// Decodes encapsulation keys.
         ///
@@ -196,7 +182,7 @@ macro_rules! operations {
             pool: &ThreadPool,
             keys: &[u8],
         ) -> Result<LoadedKeys, EngineError> {
-            cores::load::<cores::PublicKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
+            cores::load::<cores::PublicKeys<Self>>(pool, Self::PARAMETERS, keys)
         }
         /// Decodes decapsulation keys.
         ///
@@ -207,7 +193,7 @@ macro_rules! operations {
             pool: &ThreadPool,
             keys: &[u8],
         ) -> Result<LoadedKeys, EngineError> {
-            cores::load::<cores::PrivateKeys<Self>>(pool, Self::PARAMETERS, rows(keys))
+            cores::load::<cores::PrivateKeys<Self>>(pool, Self::PARAMETERS, keys)
         }
     } };
 }

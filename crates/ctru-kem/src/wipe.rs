@@ -11,6 +11,11 @@ pub(crate) fn wipe<T: Copy>(values: &mut [T], zero: T) {
     zeroize::optimization_barrier(values);
 }
 
+/// Bytes of the stack that hold what packing and unpacking a secret polynomial have spilled. On
+/// threads of an engine it would stay, and values of other crates that nobody initialises, such as
+/// the bags of `crossbeam-epoch`, carry it to the heap.
+pub(crate) const SPILLED: usize = 2 << 10;
+
 /// Overwrites `BYTES` bytes of the stack below the caller's frame, where the calls that it has made
 /// before had their frames.
 ///

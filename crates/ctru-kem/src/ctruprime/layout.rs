@@ -8,7 +8,7 @@ use ctru_math::{Arithmetic, Poly, SmallPoly};
 use super::pke::KeyPolynomials;
 use crate::encoding::Encode;
 use crate::scheme::Seed;
-use crate::wipe::{Secret, wipe};
+use crate::wipe::{SPILLED, Secret, wipe, wipe_stack};
 
 /// Copies of the parts of a decapsulation key.
 pub(super) struct Parts<R: Arithmetic, E: Encode> {
@@ -48,6 +48,7 @@ pub(super) fn write_parts<R: Arithmetic>(
     let mut packed = secret_poly::pack(f);
     f_bytes.copy_from_slice(packed.as_ref());
     wipe(packed.as_mut(), 0);
+    wipe_stack::<SPILLED>();
     h_bytes.copy_from_slice(encapsulation_key);
     z_bytes.copy_from_slice(z);
 }

@@ -1,12 +1,13 @@
-//! CTRU-Prime: `pke` is the encryption, `layout` the form of decapsulation keys, `kem` the scheme,
-//! and `together` its batches of key pairs.
+//! CTRU-Prime: `pke` is the encryption, `kem` its transformation, `layout` the form of decapsulation
+//! keys, `together` batches of key pairs, and `scheme` what the parameter sets use.
 
 mod kem;
 mod layout;
 mod pke;
+mod scheme;
 #[cfg(feature = "std")]
 mod together;
 
-pub(crate) use kem::CtruPrime;
+pub(crate) use scheme::CtruPrime;
 #[cfg(all(feature = "std", debug_assertions))]
-pub use kem::decoded_keys;
+pub use scheme::decoded_keys;

@@ -20,7 +20,7 @@ use super::hash::{Hash, Input, hash_each, shared_secrets};
 use crate::error::InvalidDecapsulationKey;
 use crate::hash::SHARED_SECRET_BYTES;
 use crate::source::{NoRandomness, Source};
-use crate::wipe::{Secret, wipe_stack};
+use crate::wipe::{SPILLED, Secret, wipe_stack};
 
 /// Bytes of a hash.
 const HASH_BYTES: usize = size_of::<Hash>();
@@ -135,6 +135,7 @@ impl<R: NtruPrimeArithmetic> KeyPolynomials<R> {
         private[..parts.g_inverse].copy_from_slice(bytes.as_ref());
         packed::pack(&self.g_inverse, &mut *bytes);
         private[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
+        wipe_stack::<SPILLED>();
         private[parts.public..parts.rho].copy_from_slice(public.as_ref());
     }
 }
@@ -328,6 +329,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let f = packed::unpack_short::<R>(&packed).map_err(malformed)?;
         packed.copy_from(&bytes[parts.g_inverse..parts.public]);
         let g_inverse = packed::unpack::<R>(&packed).map_err(malformed)?;
+        wipe_stack::<SPILLED>();
         let mut rho_hash = Secret::<Hash>::zeroed();
         rho_hash.copy_from(hash);
         let mut public = R::MixedRadixBytes::zeroed();

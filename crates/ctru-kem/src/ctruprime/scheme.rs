@@ -1,0 +1,216 @@
+//! CTRU-Prime (paper, Algorithms 4 to 6), from bytes to bytes. The bytes of a decapsulation key are
+//! `f || encapsulation key || z`: the packed secret polynomial, the encoded polynomial `h = g / f`,
+//! and the secret of implicit rejection.
+
+use core::array;
+use core::marker::PhantomData;
+
+#[cfg(feature = "std")]
+use ctru_math::array::Array;
+use ctru_math::codec::secret_poly;
+use ctru_math::invert::invert;
+use ctru_math::mul::Multiplier;
+use ctru_math::{Arithmetic, Poly, SmallPoly};
+
+use super::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey, sample_key};
+use super::layout::{Parts, assemble, write_parts};
+#[cfg(feature = "std")]
+use super::together::sample_together;
+#[cfg(feature = "std")]
+use crate::batch::Seeds;
+use crate::encoding::Encode;
+use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
+use crate::hash::{self, Id, KEY_PAIR_SEED_BYTES, SEED_BYTES};
+use crate::scheme::{Scheme, SecretBytes, Seed};
+use crate::source::{NoRandomness, Source};
+use crate::wipe::{SPILLED, Secret, wipe_stack};
+
+/// CTRU-Prime on the ring `R` with the encoding `E` of encapsulation keys.
+#[derive(Debug)]
+pub struct CtruPrime<R, E>(PhantomData<(R, E)>);
+
+/// Returns how many decapsulation keys this thread has decoded. For tests, in builds with debug
+/// assertions only.
+#[doc(hidden)]
+#[cfg(all(feature = "std", debug_assertions))]
+pub fn decoded_keys() -> usize {
+    DECODED.get()
+}
+
+#[cfg(all(feature = "std", debug_assertions))]
+std::thread_local! {
+    static DECODED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+}
+
+fn count_decoding() {
+    #[cfg(all(feature = "std", debug_assertions))]
+    DECODED.set(DECODED.get() + 1);
+}
+
+impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
+    type EncapsulationKeyBytes = E::Bytes<R>;
+    type Public = DecodedEncapsulationKey<R>;
+    type Private = DecodedDecapsulationKey<R>;
+
+    const DEGREE: usize = R::N;
+    const MODULUS: u32 = R::Q;
+    const KEY_PAIR_SEED_BYTES: usize = KEY_PAIR_SEED_BYTES;
+    const SECRET_BYTES: usize = R::SECRET_POLY_BYTES;
+    #[cfg(feature = "std")]
+    const EXPAND_CODE: u8 = E::ENCODING as u8;
+
+    /// The 64 bytes are `SHAKE256(name || " key v1" || seed)`.
+    fn expand_key_pair_seed(name: &str, seed: &Seed, pair: &mut [u8; KEY_PAIR_SEED_BYTES]) {
+        hash::shake256([[name.as_bytes(), b" key v1", seed]], [pair]);
+    }
+
+    fn generate(seed: &Seed, z: &Seed, key: &mut [u8]) {
+        let polynomials = sample_key::<R>(seed);
+        wipe_stack::<{ 8 << 10 }>();
+        let inverse = invert(&Poly::from(&polynomials.f))
+            .expect("f(0) is odd and small, so f is not zero, and R_q is a field");
+        assemble::<R, E>(&mut Multiplier::new(), &polynomials, &inverse, z, key);
+    }
+
+    fn generate_from(source: Source<'_>, key: &mut [u8]) -> Result<(), NoRandomness> {
+        let (mut seed, mut z) = (Secret::<Seed>::zeroed(), Secret::<Seed>::zeroed());
+        source(&mut *seed)?;
+        source(&mut *z)?;
+        Self::generate(&seed, &z, key);
+        Ok(())
+    }
+
+    #[cfg(feature = "std")]
+    fn generate_together<K: Array<u8>>(
+        seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
+        first: usize,
+        encapsulation_keys: &mut [E::Bytes<R>],
+        decapsulation_keys: &mut [K],
+    ) {
+        let seeds = (seeds, Self::KEY_GENERATION);
+        let pairs = sample_together::<R>(seeds, first, decapsulation_keys.len());
+        let mut multiplier = Multiplier::new();
+        let mut encapsulation_keys = encapsulation_keys.iter_mut();
+        for (i, key) in decapsulation_keys.iter_mut().enumerate() {
+            let (polynomials, inverse) = (&pairs.polynomials[i], &pairs.inverses[i]);
+            let z = &pairs.z[i];
+            let made = assemble::<R, E>(&mut multiplier, polynomials, inverse, z, key.as_mut());
+            if let Some(encapsulation_key) = encapsulation_keys.next() {
+                *encapsulation_key = made;
+            }
+        }
+    }
+
+    fn public(key: &E::Bytes<R>) -> Self::Public {
+        DecodedEncapsulationKey { h: E::decode_validated(key), id: *id_of(key) }
+    }
+
+    fn read_public(key: &E::Bytes<R>) -> Result<Self::Public, InvalidEncapsulationKey> {
+        let h = E::decode::<R>(key)?;
+        if h.coefficients().iter().all(|&c| c == 0) {
+            return Err(InvalidEncapsulationKey::Zero);
+        }
+        Ok(DecodedEncapsulationKey { h, id: *id_of(key) })
+    }
+
+    #[cfg(feature = "std")]
+    fn no_public() -> Self::Public {
+        DecodedEncapsulationKey { h: Poly::zero(), id: hash::NO_ID }
+    }
+
+    fn private(key: &[u8]) -> Self::Private {
+        count_decoding();
+        let mut parts = Parts::<R, E>::zeroed();
+        parts.copy_from(key);
+        let mut decoded = DecodedDecapsulationKey {
+            f: secret_poly::unpack::<R>(&parts.f).expect("a validated decapsulation key"),
+            z: Secret::zeroed(),
+            encapsulation_key: Self::public(&parts.encapsulation_key),
+        };
+        decoded.z.copy_from(parts.z.as_slice());
+        wipe_stack::<SPILLED>();
+        decoded
+    }
+
+    /// Does not check that the two polynomials belong together; `check` does.
+    fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey> {
+        count_decoding();
+        let mut parts = Parts::<R, E>::zeroed();
+        parts.copy_from(key);
+        let f = secret_poly::unpack::<R>(&parts.f)
+            .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+        let encapsulation_key = Self::read_public(&parts.encapsulation_key)
+            .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
+        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
+        decoded.z.copy_from(parts.z.as_slice());
+        wipe_stack::<SPILLED>();
+        Ok(decoded)
+    }
+
+    #[cfg(feature = "std")]
+    fn no_private() -> Self::Private {
+        DecodedDecapsulationKey {
+            f: SmallPoly::zero(),
+            z: Secret::zeroed(),
+            encapsulation_key: Self::no_public(),
+        }
+    }
+
+    fn public_of(key: &Self::Private) -> &Self::Public {
+        &key.encapsulation_key
+    }
+
+    #[cfg(feature = "std")]
+    fn id(key: &Self::Public) -> Id {
+        key.id
+    }
+
+    fn check(key: &Self::Private) -> Result<(), InvalidDecapsulationKey> {
+        kem::check(key)
+    }
+
+    /// Writes the encoding of `h = 0`.
+    fn write_encapsulation_placeholder(key: &mut [u8]) {
+        key.copy_from_slice(E::encode(&Poly::<R>::zero()).as_ref());
+    }
+
+    /// Writes the decapsulation key of `f = 1`, `h = 0` and `z = 0`.
+    fn write_decapsulation_placeholder(key: &mut [u8]) {
+        let h = E::encode(&Poly::<R>::zero());
+        write_parts(key, &SmallPoly::<R>::one(), h.as_ref(), &[0; SEED_BYTES]);
+    }
+
+    fn encapsulate<const N: usize>(
+        keys: [&Self::Public; N],
+        seeds: [&Seed; N],
+        ciphertexts: [&mut [u8]; N],
+        secrets: &mut [SecretBytes; N],
+    ) {
+        kem::encapsulate(keys, seeds, ciphertexts, secrets);
+    }
+
+    fn encapsulate_from(
+        key: &Self::Public,
+        source: Source<'_>,
+        ciphertext: &mut [u8],
+        secret: &mut SecretBytes,
+    ) -> Result<(), NoRandomness> {
+        let mut seed = Secret::<Seed>::zeroed();
+        source(&mut *seed)?;
+        Self::encapsulate([key], [&seed], [ciphertext], array::from_mut(secret));
+        Ok(())
+    }
+
+    fn decapsulate<const N: usize>(
+        keys: [&Self::Private; N],
+        ciphertexts: [&[u8]; N],
+        secrets: &mut [SecretBytes; N],
+    ) {
+        kem::decapsulate(keys, ciphertexts, secrets);
+    }
+}
+
+/// Returns the bytes of an encoded encapsulation key that are `ID(pk)`.
+fn id_of(key: &impl AsRef<[u8]>) -> &Id {
+    key.as_ref().first_chunk().expect("a key is longer than its id")
+}
