@@ -7,9 +7,11 @@
 pub mod backends;
 pub mod der;
 pub mod exhaust;
+pub mod hashes;
 pub mod processes;
 pub mod random;
 pub mod rings;
 pub mod sets;
 pub mod strategies;
 pub mod vectors;
+pub mod words;

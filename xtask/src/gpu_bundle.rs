@@ -35,7 +35,7 @@ const LAB: [Build; 3] = [
 /// What the other parts of run.sh need.
 const OTHERS: [Build; 8] = [
     ("paper_", &["test", "--no-run", RESEARCH, "-p", "research-paper", CUDA]),
-    ("", &["test", "--no-run", "-p", "ctru-tests", CUDA, "--test=kernels", "--test=gpu_engine"]),
+    ("", &["test", "--no-run", "-p", "ctru-suites", CUDA, "--test=kernels", "--test=gpu_engine"]),
     ("", &["test", "--no-run", "-p", "ctru-machine", CUDA, "--test=machine"]),
     ("", &["build", "-p", "ctru-machine", CUDA, "--example=planted"]),
     ("", &["test", "--no-run", OWN_KERNEL, OWN_CONFIG, CUDA, "--test=own_kernel"]),

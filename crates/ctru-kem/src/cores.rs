@@ -213,8 +213,11 @@ where
 /// The rows of bytes that a batch writes, and how many bytes a row has.
 type Rows<'a> = (&'a mut [u8], usize);
 
-/// Calls `work` with parts of the rows `first` and `second`, and with the number of their first
-/// row, on all threads. `second` has as many rows as `first`, or none.
+/// What is done with a part of both, and with the number of its first row.
+type Work<'a> = dyn Fn(usize, &mut [u8], &mut [u8]) + Sync + 'a;
+
+/// Calls `work` with each part of the rows `first` and `second`, on all threads. `second` has as
+/// many rows as `first`, or none.
 ///
 /// If there are at most `alone` rows, the calling thread does all work. Else a thread takes at most
 /// `most` rows at a time, and fewer if some threads would get none.
@@ -225,7 +228,7 @@ fn share_out(
     (alone, most): (usize, usize),
     (first, first_row): Rows<'_>,
     (second, second_row): Rows<'_>,
-    work: &(dyn Fn(usize, &mut [u8], &mut [u8]) + Sync),
+    work: &Work<'_>,
 ) {
     let count = first.len() / first_row;
     if count <= alone {

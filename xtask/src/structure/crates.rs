@@ -35,6 +35,7 @@ const ASIDE: &[&str] = &[
     "ctru-fuzz",
     "ctru-machine",
     "ctru-model",
+    "ctru-suites",
     "ctru-tests",
     "ctru-wasm-bindgen",
     "xtask",

@@ -1,4 +1,4 @@
-//! CTRU-Prime: `pke` is the encryption, `kem` its transformation, `layout` the form of decapsulation
+//! CTRU-Prime: `pke` is the encryption, `kem` its transformation, `layout` the form of private
 //! keys, `together` batches of key pairs, and `scheme` what the parameter sets use.
 
 mod kem;

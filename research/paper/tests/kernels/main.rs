@@ -3,18 +3,14 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
-#[cfg(feature = "cuda")]
-#[path = "../../../../tests/tests/kernels/device.rs"]
+#[path = "../../../../tests/suites/tests/kernels/device/mod.rs"]
 mod device;
-#[cfg(not(feature = "cuda"))]
-#[path = "../../../../crates/ctru-gpu-kernels/tests/kernels/device.rs"]
-mod device;
-#[path = "../../../../crates/ctru-gpu-kernels/tests/kernels/operations.rs"]
+#[path = "../../../../tests/suites/tests/kernels/operations.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod operations;
 mod product;
 mod steps;
-#[path = "../../../../crates/ctru-gpu-kernels/tests/kernels/traces.rs"]
+#[path = "../../../../tests/suites/tests/kernels/traces.rs"]
 mod traces;
 
 use ctru_tests::{strategies, vectors};

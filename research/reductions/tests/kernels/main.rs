@@ -4,11 +4,7 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
-#[cfg(feature = "cuda")]
-#[path = "../../../../tests/tests/kernels/device.rs"]
-mod device;
-#[cfg(not(feature = "cuda"))]
-#[path = "../../../../crates/ctru-gpu-kernels/tests/kernels/device.rs"]
+#[path = "../../../../tests/suites/tests/kernels/device/mod.rs"]
 mod device;
 mod lengths;
 mod methods;

@@ -6,7 +6,7 @@
 // A failure in a helper is a failed test. One test lends memory to the engine.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
-#[path = "../../crates/ctru-kem/tests/kem/resident/checks.rs"]
+#[path = "kem/resident/checks.rs"]
 mod resident;
 #[path = "kem/seed_vectors.rs"]
 mod seed_vectors;

@@ -10,7 +10,8 @@ use ctru_kem::{
     InvalidSeed, KeyPairSeed, Packed13, ParameterSet, SEED_BYTES,
 };
 use ctru_tests::der;
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
+use ctru_tests::hashes::shake256;
+use ctru_tests::vectors::array;
 
 /// The seed whose bytes count up from 1.
 fn seed<P: ParameterSet>() -> KeyPairSeed<P> {
@@ -148,13 +149,11 @@ fn files_are_ours_and_only_ours_are_read() {
 /// Checks that a seed gives the key of the 64 bytes that its hash with the set's name gives.
 fn expands<P: ParameterSet>(name: &str) {
     let seed = seed::<P>();
-    let mut shake = Shake256::default();
-    shake.update(format!("{name} key v1").as_bytes());
-    shake.update(seed.as_ref());
-    let mut seeds = [[0; SEED_BYTES]; 2];
-    shake.finalize_xof().read(seeds.as_flattened_mut());
-    let [first, z] = seeds;
-    assert_eq!(seed.decapsulation_key(), DecapsulationKey::generate_deterministic(&first, &z));
+    let input = [format!("{name} key v1").as_bytes(), seed.as_ref()].concat();
+    let bytes = shake256(&input, 2 * SEED_BYTES);
+    let (first, z) = bytes.split_at(SEED_BYTES);
+    let expected = DecapsulationKey::generate_deterministic(&array(first), &array(z));
+    assert_eq!(seed.decapsulation_key(), expected);
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Runs kernels on GPU 0 for the tests with the feature `cuda`. The file of the same name in
-//! `ctru-gpu-kernels` runs them on the emulator.
+//! Runs kernels on GPU 0.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::Buffer;

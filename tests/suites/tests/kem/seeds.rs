@@ -10,9 +10,10 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, DecapsulationKey, EncapsulationKey, Encoding, Packed13,
     ParameterSet, SEED_BYTES, Scheme, SharedSecret,
 };
+use ctru_tests::hashes::shake256;
+use ctru_tests::vectors::array;
 use ctru_tests::{every_ctru_prime_set, every_ctru_prime_set_at_length};
 use sha2::{Digest, Sha512};
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 every_ctru_prime_set!(rows_that_do_not_fit_are_refused);
 every_ctru_prime_set_at_length!(batches_cut_anywhere_are_one_batch);
@@ -59,9 +60,7 @@ pub(crate) fn expanded<P: ParameterSet, const N: usize>(
     ]
     .concat();
     assert_eq!(input.len(), 121);
-    let mut seed = [0; N];
-    Shake256::default().chain(&input).finalize_xof().read(&mut seed);
-    seed
+    array(&shake256(&input, N))
 }
 
 /// The outputs of a batch of key generations, or of a batch of encapsulations.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use ctru_tests::hashes::{sha3_512, shake256};
 use ctru_tests::random::{Exhausted, finite, infallible};
 use ctru_tests::vectors::array;
 use ctru_tests::{every_ctru_prime_set, every_set, strategies};
@@ -19,7 +20,6 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 use rand_core::TryCryptoRng;
-use sha3::{Digest, Sha3_512};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
@@ -62,7 +62,7 @@ fn hash<P: CtruPrimeSet>(
 ) -> [u8; SHARED_SECRET_BYTES] {
     let encapsulation_key = key.encapsulation_key();
     let input = [&encapsulation_key.as_ref()[..33], middle, end].concat();
-    array(&Sha3_512::digest(input)[..SHARED_SECRET_BYTES])
+    array(&sha3_512(&input)[..SHARED_SECRET_BYTES])
 }
 
 fn ciphertext<P: ParameterSet>(bytes: &[u8]) -> Ciphertext<P> {
@@ -193,11 +193,9 @@ fn rejection_depends_on_ciphertext_and_key<P: CtruPrimeSet>() {
 
 /// Checks that the secret is the hash of the message, and that the message is the hash of the seed.
 fn secrets_follow_the_specification<P: CtruPrimeSet>() {
-    use shake::{ExtendableOutput, Shake256, Update, XofReader};
     let decapsulation_key = key::<P>(5);
     proptest(20, any::<[u8; SEED_BYTES]>(), |seed| {
-        let mut message = vec![0; P::Ring::MESSAGE_BYTES];
-        Shake256::default().chain(seed).finalize_xof().read(&mut message);
+        let message = shake256(&seed, P::Ring::MESSAGE_BYTES);
         let (_, secret) = decapsulation_key.encapsulation_key().encapsulate_deterministic(&seed);
         prop_assert_eq!(*secret.as_bytes(), hash(&decapsulation_key, &message, &[]));
         Ok(())

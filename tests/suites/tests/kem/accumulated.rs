@@ -17,9 +17,8 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
     EncapsulationKey, MixedRadix, Packed13, PublicKeyEncoding, SEED_BYTES, SharedSecret,
 };
+use ctru_tests::hashes::{sha3_256, shake256};
 use ctru_tests::vectors::array;
-use sha3::{Digest, Sha3_256};
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 const SEEDS: u64 = 10_000;
 /// Number of operations that are computed, checked and hashed together.
@@ -32,13 +31,9 @@ struct Input {
 }
 
 fn input<P: CtruPrimeSet>(index: u64) -> Input {
-    let mut shake = Shake256::default();
     let name = [P::NAME, "/", P::Encoding::NAME, "/"].concat();
-    for part in [&b"ctru accumulated v1"[..], name.as_bytes(), &index.to_le_bytes()] {
-        Update::update(&mut shake, part);
-    }
-    let mut bytes = [0; 100];
-    shake.finalize_xof().read(&mut bytes);
+    let parts = [&b"ctru accumulated v1"[..], name.as_bytes(), &index.to_le_bytes()];
+    let bytes = shake256(&parts.concat(), 100);
     Input {
         key_pair: array(&bytes[..64]),
         encapsulation: array(&bytes[64..96]),
@@ -54,7 +49,7 @@ fn accumulated<P: CtruPrimeSet>() -> String {
     let mut sent = vec![Ciphertext::default(); count];
     let [mut secrets, mut answers, mut rejections] =
         [(); 3].map(|()| vec![SharedSecret::default(); count]);
-    let mut hash = Sha3_256::new();
+    let mut results = Vec::new();
     for first in (0..SEEDS).step_by(count) {
         let inputs: Vec<_> = (first..first + BATCH).map(input::<P>).collect();
         let seeds: Vec<_> = inputs.iter().map(|input| input.key_pair).collect();
@@ -84,14 +79,14 @@ fn accumulated<P: CtruPrimeSet>() -> String {
         engine.decapsulate(Keys::Each(&decapsulation_keys), &tampered, &mut rejections).unwrap();
         for i in 0..count {
             assert_ne!(rejections[i], secrets[i]);
-            Digest::update(&mut hash, encapsulation_keys[i].as_ref());
-            Digest::update(&mut hash, decapsulation_keys[i].as_ref());
-            Digest::update(&mut hash, sent[i].as_ref());
-            Digest::update(&mut hash, secrets[i].as_ref());
-            Digest::update(&mut hash, rejections[i].as_ref());
+            results.extend_from_slice(encapsulation_keys[i].as_ref());
+            results.extend_from_slice(decapsulation_keys[i].as_ref());
+            results.extend_from_slice(sent[i].as_ref());
+            results.extend_from_slice(secrets[i].as_ref());
+            results.extend_from_slice(rejections[i].as_ref());
         }
     }
-    const_hex::encode(hash.finalize())
+    const_hex::encode(sha3_256(&results))
 }
 
 #[test]

@@ -4,12 +4,12 @@ use ctru_gpu_kernels::descriptor::{Batch, Kernel, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, coin_words, message_words};
 use ctru_math::Arithmetic;
+use ctru_tests::hashes;
+pub(crate) use ctru_tests::hashes::shake256;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use sha3::{Digest, Sha3_512};
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 use crate::device;
 use crate::strategies::bytes;
@@ -22,17 +22,9 @@ pub(crate) type Rows = Vec<Vec<u8>>;
 /// Messages with their unused bytes, shared secrets and coins of encapsulations.
 pub(crate) type Derived = (Rows, Rows, Rows);
 
-pub(crate) fn shake256(input: &[u8], length: usize) -> Vec<u8> {
-    let mut shake = Shake256::default();
-    shake.update(input);
-    let mut output = vec![0; length];
-    shake.finalize_xof().read(&mut output);
-    output
-}
-
 /// Returns the two halves of `SHA3-512(parts)`.
 pub(crate) fn sha3_512(parts: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
-    let digest = Sha3_512::digest(parts.concat());
+    let digest = hashes::sha3_512(&parts.concat());
     (digest[..SEED_BYTES].to_vec(), digest[SEED_BYTES..].to_vec())
 }
 

@@ -5,15 +5,13 @@
 //! leaves a copy. They do not look for unpacked polynomials and hash states, because the compiler
 //! may spill parts of them to the stack.
 
-use std::collections::HashSet;
-
 use corosensei::stack::{DefaultStack, Stack};
 use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, SEED_BYTES};
 use ctru_math::Ring;
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_ctru_prime_set;
-use sha3::{Digest, Sha3_512};
-use shake::{ExtendableOutput, Shake256, Update, XofReader};
+use ctru_tests::hashes::{sha3_512, shake256};
+use ctru_tests::words::words_in;
 
 every_ctru_prime_set!(
     key_generation_wipes_seed_and_coins,
@@ -35,22 +33,20 @@ fn left_by(work: impl FnOnce()) -> Vec<u8> {
         .collect()
 }
 
-/// The length in bytes of a string that does not occur by chance.
-const WORD: usize = 8;
-
 /// Checks that memory does not hold eight consecutive bytes of a secret.
 ///
 /// The crate `sha3` copies the last block of its input and does not wipe the copy, so the tests
 /// tolerate the bytes of a message that are in the last block of `ID(pk) || message`.
 fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
     assert!(memory.iter().any(|&byte| byte != 0), "nothing ran on the stack");
-    let there: HashSet<&[u8]> = memory.windows(WORD).collect();
-    for (name, secret) in secrets {
-        let wiped = match *name {
-            "message" => ID + secret.len() - (ID + secret.len()) % SHA3_512_BLOCK - ID,
-            _ => secret.len(),
-        };
-        let found = secret[..wiped].windows(WORD).filter(|word| there.contains(word)).count();
+    let wiped: Vec<&[u8]> = secrets
+        .iter()
+        .map(|(name, secret)| match *name {
+            "message" => &secret[..(ID + secret.len()) / SHA3_512_BLOCK * SHA3_512_BLOCK - ID],
+            _ => secret,
+        })
+        .collect();
+    for ((name, _), found) in secrets.iter().zip(words_in(memory, &wiped)) {
         assert_eq!(found, 0, "words of a secret that are left: {name}");
     }
 }
@@ -59,12 +55,6 @@ fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
 const ID: usize = 33;
 /// Bytes per block of SHA3-512.
 const SHA3_512_BLOCK: usize = 72;
-
-fn shake256(input: &[u8], bytes: usize) -> Vec<u8> {
-    let mut output = vec![0; bytes];
-    Shake256::default().chain(input).finalize_xof().read(&mut output);
-    output
-}
 
 const SEED: [u8; SEED_BYTES] = *b"a seed without words that repeat";
 const KEY_SEED: [u8; SEED_BYTES] = *b"another one, for the polynomials";
@@ -78,7 +68,7 @@ fn key<P: CtruPrimeSet>() -> DecapsulationKey<P> {
 fn message<P: CtruPrimeSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
     let message = shake256(&SEED, P::Ring::MESSAGE_BYTES);
     let encapsulation_key = key.encapsulation_key();
-    let digest = Sha3_512::digest([&encapsulation_key.as_ref()[..ID], &message].concat());
+    let digest = sha3_512(&[&encapsulation_key.as_ref()[..ID], &message].concat());
     let coins = shake256(&digest[32..], P::Ring::COIN_BYTES);
     [message, digest[32..].to_vec(), coins]
 }

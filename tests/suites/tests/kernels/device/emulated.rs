@@ -1,5 +1,4 @@
-//! Runs the kernels of the tests on the emulator. `ctru-tests` has a file of this name that runs
-//! them on a GPU.
+//! Runs kernels on the emulator.
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel};
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};

@@ -1,0 +1,1 @@
+//! Nothing. The manifest says what this package is for.

@@ -1,0 +1,33 @@
+//! Compares the kernels with the CPU: on the emulator, or with the feature `cuda` on GPU 0.
+
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
+
+mod alignment;
+mod codec;
+mod device;
+mod fused;
+mod hash;
+mod invert;
+mod kem;
+mod ntruprime;
+mod ntruprime_generate;
+mod operations;
+mod product;
+mod traces;
+mod validate;
+
+/// Declares modules that need the emulator.
+macro_rules! on_the_emulator {
+    ($($name:ident)*) => {$(
+        #[cfg(not(feature = "cuda"))]
+        mod $name;
+    )*};
+}
+on_the_emulator!(lengths powers ptx whole);
+
+use ctru_tests::{strategies, vectors};
+
+/// The module whose kernels the tests launch.
+#[cfg(feature = "cuda")]
+const MODULE: &ctru_gpu_kernels::ptx::Module = &ctru_gpu_kernels::ptx::MODULE;
