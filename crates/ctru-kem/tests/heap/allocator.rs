@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const WORD: usize = 8;
 /// The most words that the allocator looks for.
 const MOST: usize = 1 << 14;
+/// The bits of a word that choose a bit of [`State::ends`].
+const END: u32 = 20;
 
 /// The allocator of this program.
 pub(crate) struct Watch;
@@ -21,6 +23,8 @@ struct State {
     /// found themselves.
     words: [u64; MOST],
     count: usize,
+    /// A bit for each end of a word, which most bytes of memory rule out at once.
+    ends: [u64; 1 << END >> 6],
     /// How often a word was found in memory that was given back.
     given_back: usize,
 }
@@ -28,8 +32,13 @@ struct State {
 // SAFETY: the heads belong to the allocator, which changes them only while it holds the lock.
 unsafe impl Send for State {}
 
-static STATE: Mutex<State> =
-    Mutex::new(State { first: ptr::null_mut(), words: [0; MOST], count: 0, given_back: 0 });
+static STATE: Mutex<State> = Mutex::new(State {
+    first: ptr::null_mut(),
+    words: [0; MOST],
+    count: 0,
+    ends: [0; 1 << END >> 6],
+    given_back: 0,
+});
 
 /// What lies before each piece of memory.
 struct Head {
@@ -49,6 +58,12 @@ fn with_head(layout: Layout) -> Option<(Layout, usize)> {
     Layout::new::<Head>().extend(layout).ok()
 }
 
+/// Returns the place of a word in [`State::ends`].
+fn place(word: u64) -> (usize, u64) {
+    let end = word >> (64 - END);
+    ((end >> 6) as usize, 1 << (end & 63))
+}
+
 impl State {
     /// Counts the words that the memory holds.
     ///
@@ -62,7 +77,10 @@ impl State {
             // SAFETY: the byte exists.
             let byte = unsafe { memory.add(i).read_volatile() };
             word = word >> 8 | u64::from(byte) << 56;
-            found += usize::from(i + 1 >= WORD && words.binary_search(&word).is_ok());
+            let (index, bit) = place(word);
+            if self.ends[index] & bit != 0 && i + 1 >= WORD {
+                found += usize::from(words.binary_search(&word).is_ok());
+            }
         }
         found
     }
@@ -117,9 +135,13 @@ unsafe impl GlobalAlloc for Watch {
 pub(crate) fn look_for(secrets: &[&[u8]]) {
     let mut state = state();
     state.count = 0;
+    state.ends.fill(0);
     for word in secrets.iter().flat_map(|secret| secret.windows(WORD)) {
         let count = state.count;
-        state.words[count] = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let (index, bit) = place(word);
+        state.ends[index] |= bit;
+        state.words[count] = word;
         state.count += 1;
     }
     let count = state.count;
