@@ -107,7 +107,8 @@ fn by_engine(
     let sizes = parameters.sizes();
     let room = |row: usize| Zeroizing::new(vec![0; row * inputs.len()]);
     let column = |of: fn(&Inputs) -> &Bytes| -> Bytes {
-        Zeroizing::new(inputs.iter().flat_map(|inputs| of(inputs).iter().copied()).collect())
+        // Allocates once: memory that a vector outgrows is not wiped.
+        Zeroizing::new(inputs.iter().map(|inputs| &of(inputs)[..]).collect::<Vec<_>>().concat())
     };
     let seeds: Vec<[u8; KEY_PAIR_SEED_BYTES]> = inputs
         .iter()

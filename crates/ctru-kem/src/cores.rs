@@ -213,7 +213,8 @@ where
 /// The rows of bytes that a batch writes, and how many bytes a row has.
 type Rows<'a> = (&'a mut [u8], usize);
 
-/// What is done with a part of both, and with the number of its first row.
+/// What a thread does with the number of the first row of a part, and with that part of the first
+/// and of the second rows.
 type Work<'a> = dyn Fn(usize, &mut [u8], &mut [u8]) + Sync + 'a;
 
 /// Calls `work` with each part of the rows `first` and `second`, on all threads. `second` has as

@@ -54,7 +54,7 @@ def test_derived_seeds_of_keys():
 
 
 def test_bytes_are_those_of_the_engine_in_rust():
-    """A test of the crate `ctru-kem` compares the same hashes with its own batches."""
+    """A test in `tests/suites` compares the same hashes with its own batches."""
     path = ROOT / "tests/suites/tests/kem/batches.jsonl"
     for line in path.read_text().splitlines():
         record = json.loads(line)

@@ -109,7 +109,9 @@ fn search(text: &str) -> (usize, BTreeMap<(&str, Use), usize>) {
             }
         } else if let (true, Some((_, code))) = (is_searched, functions.last_mut()) {
             if let (Some(name), Some(call)) = (symbol(line), code.last_mut()) {
-                call.ends |= never_returns(name);
+                // A jump to such a function may not be taken.
+                let is_call = call.steps.iter().any(|step| !step.lost.is_empty());
+                call.ends |= is_call && never_returns(name);
             }
             code.extend(instruction(line, is_arm));
         }
@@ -135,8 +137,10 @@ fn symbol(line: &str) -> Option<&str> {
 
 /// Returns whether a function only panics. What lies behind its call is another path.
 fn never_returns(function: &str) -> bool {
-    function.starts_with("core::panicking::")
-        || function.starts_with("core::") && function.contains("_fail")
+    // Without type parameters. On x86, a number follows the name.
+    let path = function.split(['<', '-', '+']).next().unwrap_or_default();
+    let name = path.trim_end_matches(':').rsplit("::").next().unwrap_or_default();
+    path.starts_with("core::panicking::") || path.starts_with("core::") && name.contains("_fail")
 }
 
 /// Returns the instruction in a line.

@@ -344,7 +344,7 @@ fn check_records(
     report: &mut Report,
 ) -> Result<(), Error> {
     let mut sound = Vec::new();
-    let mut inputs = Vec::new();
+    let mut inputs = Vec::with_capacity(records.len());
     for (line, record) in records {
         match record.inputs() {
             Ok(input) => {

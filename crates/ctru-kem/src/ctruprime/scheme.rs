@@ -137,13 +137,13 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         count_decoding();
         let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
-        let f = secret_poly::unpack::<R>(&parts.f)
-            .map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+        let f = secret_poly::unpack::<R>(&parts.f);
+        wipe_stack::<SPILLED>();
+        let f = f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
         let encapsulation_key = Self::read_public(&parts.encapsulation_key)
             .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
         let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
         decoded.z.copy_from(parts.z.as_slice());
-        wipe_stack::<SPILLED>();
         Ok(decoded)
     }
 

@@ -118,8 +118,7 @@ pub(super) struct KeyPolynomials<R: NtruPrimeArithmetic> {
 
 impl<R: NtruPrimeArithmetic> KeyPolynomials<R> {
     /// Writes the public key, and the private key but for its ends: `rho` and the hash. `inverse`
-    /// is
-    /// `1/f`.
+    /// is `1/f`.
     pub(super) fn assemble(
         &self,
         multiplier: &mut Multiplier<R>,
@@ -255,6 +254,7 @@ fn hide<R: NtruPrimeArithmetic, const N: usize>(
     for (bytes, r) in bytes.iter_mut().zip(r) {
         packed::pack(r, bytes);
     }
+    wipe_stack::<SPILLED>();
     let polynomials = bytes.each_ref().map(|bytes| [bytes.as_ref(), &[]]);
     let r_hashes = hidden.each_mut().map(|hidden| &mut *hidden.r_hash);
     hash_each(Input::Polynomial, polynomials, r_hashes);
@@ -325,11 +325,12 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let parts = parts::<R>();
         let mut packed = Secret::<R::TernaryBytes>::zeroed();
         packed.copy_from(&bytes[..parts.g_inverse]);
-        let malformed = |_| InvalidDecapsulationKey::SecretPolynomial;
-        let f = packed::unpack_short::<R>(&packed).map_err(malformed)?;
+        let f = packed::unpack_short::<R>(&packed);
         packed.copy_from(&bytes[parts.g_inverse..parts.public]);
-        let g_inverse = packed::unpack::<R>(&packed).map_err(malformed)?;
+        let g_inverse = packed::unpack::<R>(&packed);
         wipe_stack::<SPILLED>();
+        let malformed = |_| InvalidDecapsulationKey::SecretPolynomial;
+        let (f, g_inverse) = (f.map_err(malformed)?, g_inverse.map_err(malformed)?);
         let mut rho_hash = Secret::<Hash>::zeroed();
         rho_hash.copy_from(hash);
         let mut public = R::MixedRadixBytes::zeroed();

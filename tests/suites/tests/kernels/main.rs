@@ -17,14 +17,15 @@ mod product;
 mod traces;
 mod validate;
 
-/// Declares modules that need the emulator.
-macro_rules! on_the_emulator {
-    ($($name:ident)*) => {$(
-        #[cfg(not(feature = "cuda"))]
-        mod $name;
-    )*};
-}
-on_the_emulator!(lengths powers ptx whole);
+// These need the emulator.
+#[cfg(not(feature = "cuda"))]
+mod lengths;
+#[cfg(not(feature = "cuda"))]
+mod powers;
+#[cfg(not(feature = "cuda"))]
+mod ptx;
+#[cfg(not(feature = "cuda"))]
+mod whole;
 
 use ctru_tests::{strategies, vectors};
 
