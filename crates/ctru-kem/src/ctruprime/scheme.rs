@@ -122,13 +122,14 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         count_decoding();
         let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
+        let f = secret_poly::unpack::<R>(&parts.f);
+        wipe_stack::<SPILLED>();
         let mut decoded = DecodedDecapsulationKey {
-            f: secret_poly::unpack::<R>(&parts.f).expect("a validated decapsulation key"),
+            f: f.expect("a validated decapsulation key"),
             z: Secret::zeroed(),
             encapsulation_key: Self::public(&parts.encapsulation_key),
         };
         decoded.z.copy_from(parts.z.as_slice());
-        wipe_stack::<SPILLED>();
         decoded
     }
 

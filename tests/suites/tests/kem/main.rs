@@ -27,4 +27,3 @@ mod seeds;
 mod serialisation;
 mod traces;
 mod traits;
-mod wiping;

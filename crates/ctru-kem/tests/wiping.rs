@@ -3,7 +3,11 @@
 //! The tests look for seeds, messages, seeds of coins, coins, the packed `f` of a key that is used,
 //! and its `z`. They do not look for results (new keys and shared secrets), because moving a value
 //! leaves a copy. They do not look for unpacked polynomials and hash states, because the compiler
-//! may spill parts of them to the stack.
+//! may spill parts of them to the stack. Without optimisation, each move leaves a copy, so they are
+//! not in tests/suites.
+
+// Tests may unwrap: a test must fail if its input cannot be built.
+#![allow(clippy::unwrap_used)]
 
 use corosensei::stack::{DefaultStack, Stack};
 use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, SEED_BYTES};
