@@ -221,14 +221,17 @@ mod tests {
         // What follows a jump in memory does not follow it in time; what a loop brings back counts.
         let jump = "vmovd %xmm0,%eax\njmp 4 <f>\nmov (%rsi,%rax,4),%ecx\nret\nret";
         assert_eq!(count(&program(jump)), []);
-        // A call that does not return ends a path.
-        let calls = |name| {
-            let call = format!("\t\t\t2: R_X86_64_PLT32\t{name}-0x4\n 2:");
-            program("vmovd %xmm0,%ebx\ncall 2 <f>\nmov (%rbx),%ecx").replace(" 2:", &call)
+        // A call that does not return ends a path. A jump to such a function may not be taken.
+        let leads = |mnemonic, name| {
+            let code = format!("vmovd %xmm0,%ebx\n{mnemonic} 9 <f>\nmov (%rbx),%ecx");
+            let symbol = format!("\t\t\t2: R_X86_64_PLT32\t{name}-0x4\n 2:");
+            count(&program(&code).replace(" 2:", &symbol))
         };
-        assert_eq!(count(&calls("core::panicking::panic_fmt")), []);
-        assert_eq!(count(&calls("core::slice::index::slice_index_fail")), []);
-        assert_eq!(count(&calls("core::fmt::write")), [(Use::Address, 1)]);
+        assert_eq!(leads("call", "core::panicking::panic_fmt"), []);
+        assert_eq!(leads("call", "core::slice::index::slice_index_fail"), []);
+        assert_eq!(leads("call", "core::fmt::write"), [(Use::Address, 1)]);
+        assert_eq!(leads("call", "core::ptr::drop_in_place::<a::b_failed>"), [(Use::Address, 1)]);
+        assert_eq!(leads("jne", "core::panicking::panic_fmt"), [(Use::Address, 1)]);
         let back = "mov (%rsi,%rax,4),%ecx\nvmovd %xmm0,%eax\ndec %edx\njne 0 <f>\nret";
         assert_eq!(count(&program(back)), [(Use::Address, 1)]);
         let address = "vmovq %xmm0,%rax\nlea 0x8(%rax),%rcx\nmovzbl (%rcx,%rdx,1),%eax";
