@@ -180,13 +180,14 @@ pub enum Error {
         /// The places, and the rules that they break.
         faults: Vec<String>,
     },
-    /// Lanes of vectors decide branches or addresses, or the search for them does not work.
+    /// Machine code divides, or lanes of vectors decide branches or addresses, or the search for
+    /// them does not work.
     #[error(
-        "lanes of vectors decide what they must not decide:{}",
+        "the machine code of the library breaks rules:{}",
         faults.iter().map(|line| format!("\n  {line}")).collect::<String>()
     )]
-    Lanes {
-        /// The functions, and what the lanes decide.
+    MachineCode {
+        /// The functions, and what they do.
         faults: Vec<String>,
     },
     /// The machine code of a kernel leaks a secret or uses a forbidden resource.

@@ -10,7 +10,7 @@ pub mod families;
 pub mod gpu_bundle;
 mod isolated;
 mod kernels;
-pub mod lanes;
+pub mod machine_code;
 pub mod manifest;
 mod own_kernels;
 mod process;

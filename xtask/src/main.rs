@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::{
-    build_ptx, dist, exhaust, gpu_bundle, lanes, ptx_flow, ptx_report, structure, wrapper,
+    build_ptx, dist, exhaust, gpu_bundle, machine_code, ptx_flow, ptx_report, structure, wrapper,
 };
 
 /// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
@@ -25,7 +25,7 @@ enum Job {
     GpuBundle(gpu_bundle::Options),
     Structure(structure::Options),
     Exhaust(exhaust::Options),
-    Lanes(lanes::Options),
+    MachineCode(machine_code::Options),
     Dist(dist::Options),
 }
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Job::GpuBundle(options) => gpu_bundle::run(&options),
         Job::Structure(options) => structure::run(&options),
         Job::Exhaust(options) => exhaust::run(&options),
-        Job::Lanes(options) => lanes::run(&options),
+        Job::MachineCode(options) => machine_code::run(&options),
         Job::Dist(options) => dist::run(&options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };

@@ -1,7 +1,7 @@
-//! `cargo xtask lanes`: looks for vector lanes that decide branches or addresses in machine code.
+//! Searches machine code for vector lanes that decide branches or addresses.
 //!
 //! Secrets of this project live in vectors. Valgrind follows them in programs for SSE2 and AVX2,
-//! but it knows neither AVX-512 nor, on the machines of this project, NEON. This job reads the
+//! but it knows neither AVX-512 nor, on the machines of this project, NEON. This search reads the
 //! machine code of both instead. It follows what instructions bring from lanes and masks into flags
 //! and general registers, on every path through a function, through registers and named places on
 //! the stack, and reports branches and addresses that use it. It does not follow other memory, or
@@ -12,26 +12,9 @@ mod flow;
 mod x86;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
 
-use ptx_check::tools;
-
-use crate::{Error, Result};
+use super::{Function, Listing, symbol};
 use flow::{Instruction, Step, Use};
-
-/// Looks for vector lanes that decide branches or addresses in the machine code of AVX-512 and NEON
-///
-/// The library is that of tests/no-std, a release build. It contains one branch on a lane, which
-/// the search must find.
-#[derive(Debug, clap::Args)]
-pub struct Options {
-    /// The static library
-    library: PathBuf,
-    /// The disassembler of GNU binutils for the library
-    #[arg(long, default_value = "objdump")]
-    objdump: String,
-}
 
 /// The function with the branch on a lane.
 const CONTROL: &str = "ctru_no_std_lane_control";
@@ -56,17 +39,10 @@ const KNOWN: &[Known] = &[
     Known { function: ">::unpack_short", kind: Use::Branch, most: 1 },
 ];
 
-/// Runs the job.
-///
-/// # Errors
-/// [`Error::Program`] if the disassembler does not read the library,
-/// [`Error::Lanes`] if lanes decide branches or addresses, or if the search finds nothing in
-/// the function that has such a branch.
-pub fn run(options: &Options) -> Result<()> {
-    let mut objdump = Command::new(&options.objdump);
-    objdump.args(["-d", "-r", "-C", "--no-show-raw-insn"]).arg(&options.library);
-    let text = tools::text(&mut objdump)?;
-    let (functions, mut found) = search(&text);
+/// Returns the functions in which lanes decide branches or addresses, and whether the search finds
+/// nothing in the function that has such a branch.
+pub(super) fn faults(listing: &Listing<'_>) -> Vec<String> {
+    let mut found = search(listing);
     let controls = found.remove(&(CONTROL, Use::Branch)).unwrap_or_default();
     found.remove(&(CONTROL, Use::Address));
     let mut faults: Vec<String> = found
@@ -80,59 +56,41 @@ pub fn run(options: &Options) -> Result<()> {
     if controls == 0 {
         faults.push(format!("the search does not find the branch in {CONTROL}"));
     }
-    if !faults.is_empty() {
-        return Err(Error::Lanes { faults });
-    }
-    println!("{functions} functions, {} known places, the planted leak", found.len());
-    Ok(())
+    faults
 }
 
-/// Returns the number of functions of this project's crates that were searched, and how many
-/// branches and addresses in each of them use lanes.
-fn search(text: &str) -> (usize, BTreeMap<(&str, Use), usize>) {
-    let is_arm = text.contains("file format elf64-littleaarch64");
-    let mut of_project = false;
-    let mut functions: Vec<(&str, Vec<Instruction>)> = vec![];
-    let mut is_searched = false;
-    for line in text.lines() {
-        if let Some((member, _)) = line.split_once(":     file format ") {
-            let names = ["ctru_no_std-", "ctru_math-", "ctru_kem-", "ctru_hybrid-"];
-            of_project = names.iter().any(|name| member.starts_with(name));
-            is_searched = false;
-        } else if let Some(name) =
-            line.split_once(" <").and_then(|(_, name)| name.strip_suffix(">:"))
-        {
-            // On x86-64, valgrind runs all other functions.
-            is_searched = of_project && (is_arm || is_of_avx512(name));
-            if is_searched {
-                functions.push((name, vec![]));
-            }
-        } else if let (true, Some((_, code))) = (is_searched, functions.last_mut()) {
-            if let (Some(name), Some(call)) = (symbol(line), code.last_mut()) {
-                // A jump to such a function may not be taken.
-                let is_call = call.steps.iter().any(|step| !step.lost.is_empty());
-                call.ends |= is_call && never_returns(name);
-            }
-            code.extend(instruction(line, is_arm));
-        }
-    }
+/// Returns how many branches and addresses in each function of this project's crates use lanes.
+fn search<'a>(listing: &Listing<'a>) -> BTreeMap<(&'a str, Use), usize> {
     let mut found = BTreeMap::new();
-    for (name, code) in &functions {
-        for kind in flow::uses(code) {
-            *found.entry((*name, kind)).or_default() += 1;
+    for function in &listing.functions {
+        let of_project = function.compiled_in.starts_with("ctru_");
+        // On x86-64, valgrind runs all other functions.
+        if of_project && (listing.is_arm || is_of_avx512(function.name)) {
+            for kind in flow::uses(&instructions(function, listing.is_arm)) {
+                *found.entry((function.name, kind)).or_default() += 1;
+            }
         }
     }
-    (functions.len(), found)
+    found
+}
+
+/// Returns the instructions of a function.
+fn instructions(function: &Function<'_>, is_arm: bool) -> Vec<Instruction> {
+    let mut code: Vec<Instruction> = vec![];
+    for line in &function.lines {
+        if let (Some(name), Some(call)) = (symbol(line), code.last_mut()) {
+            // A jump to such a function may not be taken.
+            let is_call = call.steps.iter().any(|step| !step.lost.is_empty());
+            call.ends |= is_call && never_returns(name);
+        }
+        code.extend(instruction(line, is_arm));
+    }
+    code
 }
 
 /// Returns whether a function is compiled for AVX-512.
 fn is_of_avx512(function: &str) -> bool {
     function.to_ascii_lowercase().contains("avx512") || function == CONTROL
-}
-
-/// Returns the symbol in a line that says what the linker adds to the instruction before it.
-fn symbol(line: &str) -> Option<&str> {
-    line.trim_start().split_once(": R_")?.1.split_once('\t').map(|(_, symbol)| symbol)
 }
 
 /// Returns whether a function only panics. What lies behind its call is another path.
@@ -184,7 +142,7 @@ mod tests {
     use super::*;
 
     fn count(text: &str) -> Vec<(Use, usize)> {
-        let (_, found) = search(text);
+        let found = search(&Listing::new(text));
         found.into_iter().map(|((_, kind), count)| (kind, count)).collect()
     }
 
@@ -193,7 +151,7 @@ mod tests {
         let program = |code: &str| {
             let lines: String =
                 code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
-            format!("ctru_math-1.o:     file format elf64-x86-64\n0 <a::avx512::f>:\n{lines}")
+            format!("ctru_math-1.rcgu.o:     file format elf64-x86-64\n0 <a::avx512::f>:\n{lines}")
         };
         let none = [
             // A lane that stays a value.
@@ -243,7 +201,7 @@ mod tests {
         let program = |code: &str| {
             let lines: String =
                 code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
-            format!("ctru_math-1.o:     file format elf64-littleaarch64\n0 <f>:\n{lines}")
+            format!("ctru_math-1.rcgu.o:     file format elf64-littleaarch64\n0 <f>:\n{lines}")
         };
         let none = [
             "umov\tw0, v1.h[2]\nadd\tw1, w0, w2\nstr\tw1, [x3]",
