@@ -10,12 +10,13 @@ use ctru_math::array::Array;
 use ctru_math::codec::bits;
 use ctru_math::compress::compress_with_message;
 use ctru_math::{Arithmetic, Poly, R653, R761, R1277, Ring, RoundedPoly, SmallPoly, e8, sample};
+use ctru_tests::hashes::shake256;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use research_paper::table::*;
 
 use crate::device;
-use crate::operations::{self, Operations, Rows, SEED_BYTES, rows, shake256};
+use crate::operations::{self, Operations, Rows, SEED_BYTES, rows};
 use crate::strategies::{bytes, poly, rounded_poly};
 use crate::traces::assert_same_trace;
 use crate::vectors::{Intermediate, array};

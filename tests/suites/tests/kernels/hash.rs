@@ -5,10 +5,11 @@ use ctru_gpu_kernels::emulator::{Buffer, Emulator};
 use ctru_gpu_kernels::kernels::{SEED_WORDS, coin_words, message_words};
 use ctru_gpu_kernels::table::*;
 use ctru_math::{Arithmetic, R653, R761, R1277};
+use ctru_tests::hashes::shake256;
 use proptest::prelude::*;
 
 use crate::operations::{
-    Operations, SEED_BYTES, cut, launch, rows, sha3_512, shake256, strings, unfilled, words,
+    Operations, SEED_BYTES, cut, launch, rows, sha3_512, strings, unfilled, words,
 };
 
 /// Batch sizes: one thread, parts of a warp, a warp and one thread, a block and one thread.

@@ -15,11 +15,12 @@ use ctru_math::{
     Arithmetic, NtruPrimeArithmetic, NtruPrimeRing, Poly, R653, R761, R1277, SmallPoly, mul, short,
     ternary as math,
 };
+use ctru_tests::hashes::shake256;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::{Digest, Sha512};
 
-use crate::operations::{launch, rows, shake256, strings, unfilled, words};
+use crate::operations::{launch, rows, strings, unfilled, words};
 use crate::strategies::bytes;
 use crate::traces::assert_same_trace;
 use crate::vectors::array;

@@ -15,12 +15,13 @@ use ctru_math::codec::mixed_radix;
 use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, NtruPrimeArithmetic, NtruPrimeRing};
 use ctru_math::{Poly, R653, R761, R1277, SmallPoly, short, ternary};
+use ctru_tests::hashes::shake256;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::device;
 use crate::ntruprime::{half_sha512, numbers, packed, padded};
-use crate::operations::{self, rows, shake256, unfilled};
+use crate::operations::{self, rows, unfilled};
 use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
 

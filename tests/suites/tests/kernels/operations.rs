@@ -5,7 +5,7 @@ use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, coin_words, message_words};
 use ctru_math::Arithmetic;
 use ctru_tests::hashes;
-pub(crate) use ctru_tests::hashes::shake256;
+use ctru_tests::hashes::shake256;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

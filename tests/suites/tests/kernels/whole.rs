@@ -8,11 +8,12 @@ use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix, secret_poly};
 use ctru_math::compress::compress_with_message;
 use ctru_math::{Arithmetic, NtruPrimeRing, Poly, R653, R761, R1277, Ring, e8, mul, sample};
+use ctru_tests::hashes::shake256;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::operations::{
-    Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, shake256, strings, words,
+    Operations, Rows, SEED_BYTES, batch, launch, rows, sha3_512, strings, words,
 };
 use crate::strategies::{bytes, poly};
 use crate::traces::assert_same_trace;
