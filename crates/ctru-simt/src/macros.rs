@@ -171,7 +171,12 @@ macro_rules! emulated {
     ($kernel:expr, $function:path, ($($array:ident: $element:ty),*)
         $(, ($($scalar:ident: $number:ty),*))?) => {
         $kernel.emulated_by(&{
-            const EMULATE: $crate::emulator::Emulate = |thread, buffers, batch| {
+            // A closure would be compiled twice: alone, and as part of what a pointer to it calls.
+            fn emulate<'a>(
+                thread: $crate::emulator::Thread<'a>,
+                buffers: &[&'a $crate::emulator::Buffer],
+                batch: $crate::descriptor::Batch,
+            ) {
                 let &[$($array),*] = buffers else {
                     unreachable!("the launch has checked the arguments")
                 };
@@ -182,7 +187,8 @@ macro_rules! emulated {
                     )*
                 )?
                 $function(thread, $($array.view::<$element>(),)* batch $(, $($scalar),*)?);
-            };
+            }
+            const EMULATE: $crate::emulator::Emulate = emulate;
             EMULATE
         })
     };
