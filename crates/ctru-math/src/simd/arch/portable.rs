@@ -38,6 +38,7 @@ impl Simd for Portable {
     const LANES: usize = 8;
     type Vector = I16x8;
 
+    #[inline(never)]
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output {
         work.with_simd(self)
     }

@@ -19,6 +19,7 @@ impl Simd for Sse2 {
     const LANES: usize = 8;
     type Vector = I16x8;
 
+    #[inline(never)]
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output {
         work.with_simd(self)
     }
