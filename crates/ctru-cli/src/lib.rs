@@ -3,17 +3,16 @@
 //!
 //! Each subcommand is one module. The other modules serve the subcommands:
 //!
-//! - [`parameters`] turns a parameter set that is chosen at run time into a type of `ctru-kem`.
-//! - [`engine`] does the same for engines.
-//! - [`backend`] chooses the vector instructions of the CPU.
-//! - [`transcript`] runs all operations on given inputs, for comparison with known answers.
-//! - [`mod@format`] converts keys, ciphertexts and shared secrets to the contents of files, and
-//!   back.
-//! - [`found`] names what a file holds if it is nothing of this program.
-//! - [`key_file`] converts keys to and from PKCS#8 and SubjectPublicKeyInfo, the forms of other
+//! - `parameters` turns a parameter set that is chosen at run time into a type of `ctru-kem`.
+//! - `engine` does the same for engines.
+//! - `backend` chooses the vector instructions of the CPU.
+//! - `transcript` runs all operations on given inputs, for comparison with known answers.
+//! - `format` converts keys, ciphertexts and shared secrets to the contents of files, and back.
+//! - `found` names what a file holds if it is nothing of this program.
+//! - `key_file` converts keys to and from PKCS#8 and SubjectPublicKeyInfo, the forms of other
 //!   programs.
-//! - [`files`] reads and writes files, and [`lines`] reads files of one object per line.
-//! - [`sink`] finds out whether an output is a file or a stream, and writes to streams.
+//! - `files` reads and writes files, and `lines` reads files of one object per line.
+//! - `sink` finds out whether an output is a file or a stream, and writes to streams.
 //! - `lock` lets only one program at a time replace several files in a folder, on Unix.
 
 // The macros `print` and `eprint` panic if a write to their stream fails.

@@ -11,7 +11,7 @@ use ctru_kem::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES, Sizes, wipi
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroizing;
 
-use fault::Fault;
+pub use fault::Fault;
 use js::{Array, Uint8Array};
 use set::parameters;
 
