@@ -6,8 +6,9 @@
 //! `.ci/run` builds it for the host and for a microcontroller.
 //!
 //! The library contains every operation of the KEM, of the KEM with X25519 and of the arithmetic
-//! below them, for every parameter set, and nothing else. For this reason, `cargo xtask
-//! machine-code` searches it, and `.ci/memcheck` runs it under valgrind together with `main.c`.
+//! below them, for every parameter set, and nothing else. For this reason,
+//! `cargo xtask machine-code` searches it, and `.ci/memcheck` runs it under valgrind together with
+//! `main.c`.
 #![no_std]
 
 use core::hint::black_box;

@@ -1,4 +1,5 @@
-//! `cargo xtask machine-code`: looks in machine code for what no secret may decide.
+//! `cargo xtask machine-code`: searches the machine code of the library for divisions, and for
+//! vector lanes that decide branches or addresses.
 
 mod divisions;
 mod lanes;
@@ -34,19 +35,20 @@ struct Function<'a> {
     /// The crate that has compiled it. A generic function may be of another crate.
     compiled_in: &'a str,
     name: &'a str,
-    /// An instruction each, or what the linker adds to the instruction before.
+    /// What the disassembler prints of it: instructions, and what the linker adds to them.
     lines: Vec<&'a str>,
 }
 
 impl<'a> Listing<'a> {
     fn new(text: &'a str) -> Self {
         let mut functions: Vec<Function<'a>> = vec![];
-        // Other objects, such as those from assembly, belong to the compiler's own library.
+        // The compiler's own library divides when it prints numbers.
+        let is_own = |name: &&str| ["alloc", "compiler_builtins", "core"].contains(name);
         let mut compiled_in = None;
         for line in text.lines() {
             if let Some((member, _)) = line.split_once(":     file format ") {
-                compiled_in = member.split_once('-').map(|(name, _)| name);
-                compiled_in = compiled_in.filter(|_| member.ends_with(".rcgu.o"));
+                let of_crate = member.strip_suffix(".rcgu.o").and_then(|name| name.split_once('-'));
+                compiled_in = of_crate.map(|(name, _)| name).filter(|name| !is_own(name));
             } else if let Some(compiled_in) = compiled_in {
                 let after = line.split_once(" <").map(|(_, name)| name);
                 if let Some(name) = after.and_then(|name| name.strip_suffix(">:")) {

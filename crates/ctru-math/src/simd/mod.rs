@@ -34,9 +34,9 @@ pub(crate) trait Simd: Copy {
     /// The type of the backend's vectors.
     type Vector: Vector;
 
-    /// Does the work in a function of its own, which is compiled with the backend's instructions.
-    /// The compiler does not inline large work that has several callers, so its machine code is
-    /// there once for each backend.
+    /// Does the work in a function of its own, which is compiled with the backend's instructions,
+    /// so that its machine code is there once for each backend. Where callers are compiled with the
+    /// same instructions, `inline(never)` makes this function.
     fn vectorize<W: WithSimd>(self, work: W) -> W::Output;
 
     /// Returns this token if it is the token of AVX-512.

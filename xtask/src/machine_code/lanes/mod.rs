@@ -39,8 +39,8 @@ const KNOWN: &[Known] = &[
     Known { function: ">::unpack_short", kind: Use::Branch, most: 1 },
 ];
 
-/// Returns the functions in which lanes decide branches or addresses, and whether the search finds
-/// nothing in the function that has such a branch.
+/// Returns the functions in which lanes decide branches or addresses, the control if no branch is
+/// found in it, and whether there is nothing else to search.
 pub(super) fn faults(listing: &Listing<'_>) -> Vec<String> {
     let mut found = search(listing);
     let controls = found.remove(&(CONTROL, Use::Branch)).unwrap_or_default();
@@ -56,19 +56,26 @@ pub(super) fn faults(listing: &Listing<'_>) -> Vec<String> {
     if controls == 0 {
         faults.push(format!("the search does not find the branch in {CONTROL}"));
     }
+    if searched(listing).all(|function| function.name == CONTROL) {
+        faults.push("the library contains no function with vectors".into());
+    }
     faults
 }
 
-/// Returns how many branches and addresses in each function of this project's crates use lanes.
+/// Returns the functions of this project's crates for AVX-512 or NEON. Valgrind runs all others.
+fn searched<'a, 'b>(listing: &'b Listing<'a>) -> impl Iterator<Item = &'b Function<'a>> {
+    let is_searched = move |function: &&Function<'_>| {
+        function.compiled_in.starts_with("ctru_") && (listing.is_arm || is_of_avx512(function.name))
+    };
+    listing.functions.iter().filter(is_searched)
+}
+
+/// Returns how many branches and addresses use lanes in each function that is searched.
 fn search<'a>(listing: &Listing<'a>) -> BTreeMap<(&'a str, Use), usize> {
     let mut found = BTreeMap::new();
-    for function in &listing.functions {
-        let of_project = function.compiled_in.starts_with("ctru_");
-        // On x86-64, valgrind runs all other functions.
-        if of_project && (listing.is_arm || is_of_avx512(function.name)) {
-            for kind in flow::uses(&instructions(function, listing.is_arm)) {
-                *found.entry((function.name, kind)).or_default() += 1;
-            }
+    for function in searched(listing) {
+        for kind in flow::uses(&instructions(function, listing.is_arm)) {
+            *found.entry((function.name, kind)).or_default() += 1;
         }
     }
     found
