@@ -117,21 +117,3 @@ macro_rules! describe {
     };
 }
 sets!(describe!);
-
-#[cfg(test)]
-mod tests {
-    use std::string::ToString;
-
-    use super::*;
-
-    #[test]
-    fn values_and_types_agree() {
-        for &parameters in Parameters::ALL {
-            assert!(parameters.to_string().contains(&parameters.degree().to_string()));
-        }
-        assert_eq!(
-            params::CtruPrime761::<crate::Packed13>::PARAMETERS.to_string(),
-            "CTRU-Prime-761 packed13"
-        );
-    }
-}

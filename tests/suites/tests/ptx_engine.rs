@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use ctru_gpu_kernels::ptx::MODULE as PTX;
 use ctru_gpu_kernels::table;
+use ctru_gpu_runtime::batch::tuning::AS_LARGE;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, Queue};
 use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
@@ -70,7 +71,8 @@ fn results(
 /// large ones. The latter inverts by division steps.
 fn engine(device: &EmulatedDevice, chunk: usize, as_large: bool) -> DeviceEngine<EmulatedDevice> {
     let itoh_tsujii_max_chunk = as_large.then_some(0);
-    let options = DeviceOptions { chunk, slots: 1, as_large, ..DeviceOptions::default() };
+    let tuning = as_large.then_some(&AS_LARGE);
+    let options = DeviceOptions { chunk, slots: 1, tuning, ..DeviceOptions::default() };
     let options = DeviceOptions { itoh_tsujii_max_chunk, ..options };
     DeviceEngine::new(device.clone(), options).unwrap()
 }

@@ -12,6 +12,7 @@ mod allocator;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allocator::{Watch, given_back, in_use, look_for};
+use ctru_gpu_runtime::batch::tuning::AS_LARGE;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
@@ -196,7 +197,7 @@ fn devices_with(as_large: bool) {
         chunk: 4,
         slots: 2,
         itoh_tsujii_max_chunk: Some(0),
-        as_large,
+        tuning: as_large.then_some(&AS_LARGE),
         ..DeviceOptions::default()
     };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();

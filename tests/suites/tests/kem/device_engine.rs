@@ -1,9 +1,10 @@
 //! Compares the device engine on the emulator with the CPU engine.
 
-use crate::common::emulated;
+use crate::common::{emulated, emulated_as};
 use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
+use ctru_gpu_runtime::batch::tuning::AS_LARGE;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::device::{Merging, Prepared};
 use ctru_kem::engine::{
@@ -25,7 +26,7 @@ fn engine() -> DeviceEngine<EmulatedDevice> {
 }
 
 fn engine_with(as_large: bool) -> DeviceEngine<EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
+    let options = DeviceOptions { chunk: 2, slots: 2, ..emulated_as(as_large) };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
@@ -130,7 +131,8 @@ fn several_devices_and_pinned_memory() {
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let engine = DeviceEngine::over(devices.clone(), options).unwrap();
     // Small batches take loaded keys as rows, and large ones as they were decoded.
-    let large = DeviceEngine::over(devices, DeviceOptions { as_large: true, ..options }).unwrap();
+    let large =
+        DeviceEngine::over(devices, DeviceOptions { tuning: Some(&AS_LARGE), ..options }).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::placeholder(); count];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); count];
@@ -361,7 +363,7 @@ fn lose<T>(
     // One launch does a whole operation of a small batch, and several launches one of a large
     // batch.
     for as_large in [false, true] {
-        let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
+        let options = DeviceOptions { chunk: 1, slots: 1, ..emulated_as(as_large) };
         for operations in (0..).step_by(step) {
             let device = EmulatedDevice::lost_after(operations);
             let (result, outputs) = batch(&DeviceEngine::new(device, options).unwrap());
@@ -571,7 +573,7 @@ fn loaded_keys_on_the_same_devices(as_large: bool) {
     type P = CtruPrime653;
     let devices = vec![EmulatedDevice::new(), EmulatedDevice::new()];
     let over = |devices: &[EmulatedDevice], chunk| {
-        let options = DeviceOptions { chunk, slots: 1, as_large, ..emulated() };
+        let options = DeviceOptions { chunk, slots: 1, ..emulated_as(as_large) };
         DeviceEngine::over(devices.to_vec(), options).unwrap()
     };
     let keys = vec![DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]); 3];

@@ -10,7 +10,7 @@ use ctru_kem::{
     Ciphertext, CtruPrime653, DecapsulationKey, EncapsulationKey, ParameterSet, SharedSecret,
 };
 
-use crate::common::emulated;
+use crate::common::{emulated, emulated_as};
 use crate::failing_device::{FailingDevice, failure};
 
 type P = CtruPrime653;
@@ -80,7 +80,7 @@ fn fail_each_call(
 
 fn engine(as_large: bool) -> (FailingDevice, DeviceEngine<FailingDevice>) {
     let device = FailingDevice::new();
-    let options = DeviceOptions { chunk: 1, slots: 1, as_large, ..emulated() };
+    let options = DeviceOptions { chunk: 1, slots: 1, ..emulated_as(as_large) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     (device, engine)
 }

@@ -14,7 +14,7 @@ use ctru_kem::{
 };
 use ctru_tests::vectors::{NtruPrimeOperations, array};
 
-use crate::common::emulated;
+use crate::common::{emulated, emulated_as};
 use crate::resident::checks::Rows;
 
 /// The number of records of a batch.
@@ -22,7 +22,7 @@ const COUNT: usize = 3;
 
 fn engine(as_large: bool) -> (EmulatedDevice, DeviceEngine<EmulatedDevice>) {
     let device = EmulatedDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
+    let options = DeviceOptions { chunk: 2, slots: 2, ..emulated_as(as_large) };
     (device.clone(), DeviceEngine::new(device, options).unwrap())
 }
 

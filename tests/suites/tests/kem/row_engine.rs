@@ -14,7 +14,7 @@ use ctru_math::NtruPrimeRing;
 use ctru_tests::hashes::sha3_256;
 use ctru_tests::{every_ctru_prime_set, every_set};
 
-use crate::common::emulated;
+use crate::common::emulated_as;
 
 every_set!(gives_what_keys_give);
 every_ctru_prime_set!(names_the_first_bad_row);
@@ -31,7 +31,7 @@ fn cpu() -> CpuEngine {
 const CHECKS: [bool; 2] = [false, true];
 
 fn emulator(as_large: bool) -> DeviceEngine<EmulatedDevice> {
-    let options = DeviceOptions { chunk: 2, slots: 2, as_large, ..emulated() };
+    let options = DeviceOptions { chunk: 2, slots: 2, ..emulated_as(as_large) };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Checks that the addresses that the threads of a device access do not depend on secrets, in whole
 //! operations of the engine.
 
-use crate::common::emulated;
+use crate::common::emulated_as;
 use ctru_gpu_kernels::emulator::Event;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
@@ -24,7 +24,7 @@ type Emulated = DeviceEngine<EmulatedDevice>;
 /// Returns the memory accesses of all launches of a batch of at most `count` operations.
 fn trace(as_large: bool, count: usize, batch: impl FnOnce(&Emulated)) -> Vec<Event> {
     let device = EmulatedDevice::traced();
-    let options = DeviceOptions { chunk: count, slots: 1, as_large, ..emulated() };
+    let options = DeviceOptions { chunk: count, slots: 1, ..emulated_as(as_large) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     batch(&engine);
     device.take_trace()

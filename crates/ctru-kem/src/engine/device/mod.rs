@@ -40,8 +40,6 @@ mod rows;
 mod scheme;
 mod set;
 mod slot;
-#[cfg(test)]
-mod tests;
 
 use core::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -49,7 +47,7 @@ use std::vec;
 use std::vec::Vec;
 
 use ctru_gpu_runtime::PinnedVec;
-use ctru_gpu_runtime::batch::tuning::{self, Tuning};
+use ctru_gpu_runtime::batch::tuning::Tuning;
 
 use super::EngineError;
 use crate::parameters::Parameters;
@@ -122,10 +120,7 @@ impl<D: Device> DeviceEngine<D> {
             return Err(EngineError::NoSlots);
         }
         let batches = [const { OnceLock::new() }; _];
-        let tuning = match options.as_large {
-            true => &tuning::AS_LARGE,
-            false => Tuning::of(&devices[0].name()),
-        };
+        let tuning = options.tuning.unwrap_or_else(|| Tuning::of(&devices[0].name()));
         Ok(Self { devices, options, tuning, batches, making: Mutex::new(()) })
     }
 

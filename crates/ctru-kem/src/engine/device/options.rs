@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ctru_gpu_runtime::batch::tuning::Tuning;
+
 /// The options of a device engine: the size and number of its slots, and the limit of their memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DeviceOptions {
@@ -29,11 +31,11 @@ pub struct DeviceOptions {
     /// How the engine merges small batches of several callers. Not part of the stable interface.
     #[doc(hidden)]
     pub merging: Merging,
-    /// Whether every batch takes the kernels of large ones: kernels of their own for each step, and
-    /// the matrix of the key if there is one. For tests, because large batches take minutes on the
-    /// emulator. Not part of the stable interface.
+    /// The table by which plans choose, in place of that of the device's kind. For tests, in which
+    /// small batches take the ways of large ones, because large ones take minutes on the emulator.
+    /// Not part of the stable interface.
     #[doc(hidden)]
-    pub as_large: bool,
+    pub tuning: Option<&'static Tuning>,
 }
 
 impl Default for DeviceOptions {
@@ -46,7 +48,7 @@ impl Default for DeviceOptions {
             memory_limit: 2 << 30,
             itoh_tsujii_max_chunk: None,
             merging: Merging::default(),
-            as_large: false,
+            tuning: None,
         }
     }
 }

@@ -53,7 +53,8 @@ pub fn of_batch(
     if options.chunk == 0 || options.slots == 0 || gpus == 0 {
         return Err(EngineError::NoSlots);
     }
-    let (set, tuning) = (Set::of(parameters)?, Tuning::of(gpu));
+    let set = Set::of(parameters)?;
+    let tuning = options.tuning.unwrap_or_else(|| Tuning::of(gpu));
     let shape = match operation {
         Operation::KeyPairs => &set.shapes.key_pairs,
         Operation::PrivateKeys => &set.shapes.private_keys,

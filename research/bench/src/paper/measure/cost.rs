@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use crate::paper::measure::counting::CountingDevice;
     use ctru_gpu_kernels::table;
+    use ctru_gpu_runtime::batch::tuning::AS_LARGE;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
     use ctru_kem::engine::{
         Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, Expand, Keys, Seeds,
@@ -168,7 +169,7 @@ mod tests {
         let options = DeviceOptions {
             chunk: COUNT,
             slots: 1,
-            as_large: !is_whole,
+            tuning: (!is_whole).then_some(&AS_LARGE),
             ..DeviceOptions::default()
         };
         let engine = DeviceEngine::new(device.clone(), options).unwrap();

@@ -15,7 +15,7 @@ use ctru_kem::{
 };
 use ctru_tests::every_ctru_prime_set;
 
-use crate::common::emulated;
+use crate::common::{emulated, emulated_as};
 use crate::failing_device::{FailingDevice, failure};
 
 every_ctru_prime_set!(faults, traces);
@@ -23,7 +23,7 @@ every_ctru_prime_set!(faults, traces);
 /// Runs all operations for five keys in chunks of two, on two slots at a time.
 fn operations<P: ParameterSet>(as_large: bool, seeds_each: bool, offset: usize) {
     let device = EmulatedDevice::new();
-    let options = DeviceOptions { chunk: 2, slots: 3, as_large, ..emulated() };
+    let options = DeviceOptions { chunk: 2, slots: 3, ..emulated_as(as_large) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     check_operations::<P, _>(&device, &engine, 5, seeds_each, offset);
 }

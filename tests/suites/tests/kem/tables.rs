@@ -1,25 +1,22 @@
 //! Tests of the engine with tables in which small batches are large, because the emulator takes
 //! long for large batches.
 
-use std::boxed::Box;
-use std::vec;
-use std::vec::Vec;
-
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-
-use super::*;
-use crate::engine::{BatchEngine, Context, CpuEngine, Expand, KeyRows, PinnedBytes, Seeds};
-use crate::{CtruPrime653, ParameterSet};
+use ctru_kem::engine::{
+    BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Expand, KeyRows, PinnedBytes,
+    Seeds,
+};
+use ctru_kem::{CtruPrime653, ParameterSet, Parameters};
 
 const PARAMETERS: Parameters = <CtruPrime653>::PARAMETERS;
 const SEEDS: Seeds<'_, 32> = Seeds::Expand(EXPAND);
 const EXPAND: Expand<'_> = Expand { seed: &[7; 32], context: Context::literal(b"sizes"), first: 3 };
 
 fn engine(chunk: usize, tuning: &'static Tuning) -> DeviceEngine<EmulatedDevice> {
-    let options = DeviceOptions { chunk, slots: 2, ..DeviceOptions::default() };
-    let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
-    DeviceEngine { tuning, ..engine }
+    let tuning = Some(tuning);
+    let options = DeviceOptions { chunk, slots: 2, tuning, ..DeviceOptions::default() };
+    DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
 /// Returns a table with changes.
