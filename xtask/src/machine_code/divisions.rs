@@ -75,9 +75,10 @@ fn divides(line: &str) -> bool {
 
 /// Returns whether a function may divide.
 fn is_public(function: &str) -> bool {
+    let is_name = |c: char| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit();
     PUBLIC.iter().any(|public| match function.strip_prefix(public) {
         Some("") => true,
-        Some(name) => public.ends_with("::") && !name.contains(':'),
+        Some(name) => public.ends_with("::") && name.chars().all(is_name),
         None => false,
     })
 }
@@ -119,7 +120,12 @@ mod tests {
             for public in ["mixed_radix::Plan::new", "mul::rns_ntt::plan::of"] {
                 assert_eq!(of("ctru_kem", &format!("ctru_math::{public}"), code), [""; 0]);
             }
-            for other in ["mixed_radix::Plan::new::a", "mul::rns_ntt::plan::a::b", "mul::rns_ntt"] {
+            for other in [
+                "mixed_radix::Plan::new::a",
+                "mul::rns_ntt::plan::a::b",
+                "mul::rns_ntt::plan::f<u8>",
+                "mul::rns_ntt",
+            ] {
                 assert_eq!(
                     of("ctru_kem", &format!("ctru_math::{other}"), code).len(),
                     1,

@@ -148,6 +148,13 @@ fn instruction(line: &str, is_arm: bool) -> Option<Instruction> {
 mod tests {
     use super::*;
 
+    /// Returns the listing of an object with one function. `head` is its format and the function.
+    fn program(head: &str, code: &str) -> String {
+        let lines: String =
+            code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
+        format!("ctru_math-1.rcgu.o:     file format {head}:\n{lines}")
+    }
+
     fn count(text: &str) -> Vec<(Use, usize)> {
         let found = search(&Listing::new(text));
         found.into_iter().map(|((_, kind), count)| (kind, count)).collect()
@@ -155,11 +162,7 @@ mod tests {
 
     #[test]
     fn masks_and_lanes_of_avx512() {
-        let program = |code: &str| {
-            let lines: String =
-                code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
-            format!("ctru_math-1.rcgu.o:     file format elf64-x86-64\n0 <a::avx512::f>:\n{lines}")
-        };
+        let program = |code: &str| program("elf64-x86-64\n0 <a::avx512::f>", code);
         let none = [
             // A lane that stays a value.
             "vmovd %xmm0,%eax\nadd %eax,%ecx\nmov %ecx,(%rdi)",
@@ -205,11 +208,7 @@ mod tests {
 
     #[test]
     fn lanes_of_neon() {
-        let program = |code: &str| {
-            let lines: String =
-                code.lines().enumerate().map(|(i, line)| format!(" {i}:\t{line}\n")).collect();
-            format!("ctru_math-1.rcgu.o:     file format elf64-littleaarch64\n0 <f>:\n{lines}")
-        };
+        let program = |code: &str| program("elf64-littleaarch64\n0 <f>", code);
         let none = [
             "umov\tw0, v1.h[2]\nadd\tw1, w0, w2\nstr\tw1, [x3]",
             "fmov\tw0, s1\nmov\tw0, #0x3\ncbz\tw0, 10 <f>",

@@ -31,8 +31,8 @@ pub struct DeviceOptions {
     /// How the engine merges small batches of several callers. Not part of the stable interface.
     #[doc(hidden)]
     pub merging: Merging,
-    /// The table by which plans choose, in place of that of the device's kind. For tests, in which
-    /// small batches take the ways of large ones, because large ones take minutes on the emulator.
+    /// The table by which plans choose, in place of that of the device's kind. In tests, small
+    /// batches take the kernels of large ones, because a large batch takes minutes on the emulator.
     /// Not part of the stable interface.
     #[doc(hidden)]
     pub tuning: Option<&'static Tuning>,

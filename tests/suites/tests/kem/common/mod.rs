@@ -31,7 +31,7 @@ pub(crate) fn emulated() -> DeviceOptions {
     DeviceOptions { itoh_tsujii_max_chunk: Some(0), ..DeviceOptions::default() }
 }
 
-/// Returns the same options, or those with which all batches take the ways of large ones.
+/// Returns the same options, or those with which all batches take the kernels of large ones.
 pub(crate) fn emulated_as(large: bool) -> DeviceOptions {
     DeviceOptions { tuning: large.then_some(&AS_LARGE), ..emulated() }
 }
