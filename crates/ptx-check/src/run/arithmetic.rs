@@ -2,7 +2,7 @@
 
 use super::floating;
 use super::space::{window, window_of};
-use super::value::{Compute, low, signed};
+use super::value::{Compute, function, low, signed};
 use crate::syntax::{Instruction, Kind, Type};
 
 /// Returns what an instruction computes, or `None` if it is not known.
@@ -13,7 +13,7 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
     match instruction.opcode {
         "mov" => {
             let bits = kind.filter(|_| is_plain)?.bits;
-            Some(Box::new(move |[a, ..]| low(*a, bits)))
+            Some(function(move |[a, ..]| low(*a, bits)))
         }
         "cvta" => {
             let (space, is_back) = match names {
@@ -23,19 +23,19 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
             };
             let start = window(space)?;
             let start = if is_back { start.wrapping_neg() } else { start };
-            Some(Box::new(move |[a, ..]| a.wrapping_add(start)))
+            Some(function(move |[a, ..]| a.wrapping_add(start)))
         }
         "isspacep" => {
             let start = window(names.first().filter(|_| is_plain)?)?;
-            Some(Box::new(move |[a, ..]| u64::from(window_of(*a) == start)))
+            Some(function(move |[a, ..]| u64::from(window_of(*a) == start)))
         }
         "cvt" => floating::convert(names),
         "setp" => compare(names),
         "selp" => {
             let bits = kind.filter(|_| is_plain)?.bits;
-            Some(Box::new(move |[a, b, c, _]| low(if *c & 1 == 1 { *a } else { *b }, bits)))
+            Some(function(move |[a, b, c, _]| low(if *c & 1 == 1 { *a } else { *b }, bits)))
         }
-        "prmt" if names == ["b32"] => Some(Box::new(|[a, b, selector, _]| {
+        "prmt" if names == ["b32"] => Some(function(|[a, b, selector, _]| {
             let bytes = (low(*b, 32) << 32) | low(*a, 32);
             (0..4).fold(0, |all, i| {
                 let chosen = selector >> (4 * i) & 15;
@@ -44,7 +44,7 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
                 all | byte << (8 * i)
             })
         })),
-        "lop3" if names == ["b32"] => Some(Box::new(|[a, b, c, table]| {
+        "lop3" if names == ["b32"] => Some(function(|[a, b, c, table]| {
             let all = (0..8).filter(|row| table >> row & 1 == 1).fold(0, |all, row| {
                 let of = |value: u64, bit: u64| if row >> bit & 1 == 1 { value } else { !value };
                 all | of(*a, 2) & of(*b, 1) & of(*c, 0)
@@ -54,7 +54,7 @@ pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
         "shf" if names.len() == 3 && names[2] == "b32" => {
             let is_left = ["r", "l"].iter().position(|name| *name == names[0])? == 1;
             let is_wrapping = ["clamp", "wrap"].iter().position(|name| *name == names[1])? == 1;
-            Some(Box::new(move |[a, b, c, _]| {
+            Some(function(move |[a, b, c, _]| {
                 let both = low(*b, 32) << 32 | low(*a, 32);
                 let count = low(*c, 32);
                 let count = if is_wrapping { count & 31 } else { count.min(32) };
@@ -84,7 +84,7 @@ fn saturated(opcode: &str) -> Option<Compute> {
         "sub" => -1,
         _ => return None,
     };
-    Some(Box::new(move |[a, b, ..]| {
+    Some(function(move |[a, b, ..]| {
         let sum = signed(*a, 32) + sign * signed(*b, 32);
         low(sum.clamp(i32::MIN.into(), i32::MAX.into()) as u64, 32)
     }))
@@ -107,7 +107,7 @@ fn dot_product(opcode: &str, names: &[&str]) -> Option<Compute> {
         let part = low(value >> (bits * index), bits);
         if is_signed { signed(part, bits) } else { part as i64 }
     };
-    Some(Box::new(move |[a, b, c, _]| {
+    Some(function(move |[a, b, c, _]| {
         let sum: i64 = match half {
             None => (0..4).map(|i| part(*a, 8, i, a_signed) * part(*b, 8, i, b_signed)).sum(),
             Some(is_high) => {
@@ -183,7 +183,7 @@ fn product(opcode: &str, part: &str, kind: Type) -> Option<Compute> {
         _ if bits < 64 => (0, 2 * bits),
         _ => return None,
     };
-    Some(Box::new(move |[a, b, c, _]| {
+    Some(function(move |[a, b, c, _]| {
         let product = if is_signed {
             (i128::from(signed(*a, bits)) * i128::from(signed(*b, bits))) as u128
         } else {
@@ -194,42 +194,46 @@ fn product(opcode: &str, part: &str, kind: Type) -> Option<Compute> {
     }))
 }
 
+/// A function of two operands.
+fn result(bits: u32, f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Option<Compute> {
+    Some(function(move |[a, b, ..]| low(f(*a, *b), bits)))
+}
+
+/// A function of two operands as numbers.
+fn ordered(kind: Type, f: impl Fn(i128, i128) -> i128 + Send + Sync + 'static) -> Option<Compute> {
+    Some(function(move |[a, b, ..]| {
+        let of = |value: u64| match kind.kind {
+            Kind::Signed => i128::from(signed(value, kind.bits)),
+            _ => i128::from(low(value, kind.bits)),
+        };
+        low(f(of(*a), of(*b)) as u64, kind.bits)
+    }))
+}
+
 /// Other operations on integers and truth values.
 fn whole(opcode: &str, kind: Type) -> Option<Compute> {
     let bits = kind.bits;
     let is_signed = kind.kind == Kind::Signed;
-    let result = |f: fn(u64, u64) -> u64| -> Option<Compute> {
-        Some(Box::new(move |[a, b, ..]| low(f(*a, *b), bits)))
-    };
-    let ordered = |f: fn(i128, i128) -> i128| -> Option<Compute> {
-        Some(Box::new(move |[a, b, ..]| {
-            let of = |value: u64| match is_signed {
-                true => i128::from(signed(value, bits)),
-                false => i128::from(low(value, bits)),
-            };
-            low(f(of(*a), of(*b)) as u64, bits)
-        }))
-    };
     // A division by zero sets all bits, and the remainder is the dividend, as GPUs compute it.
     match opcode {
-        "add" => result(u64::wrapping_add),
-        "sub" => result(u64::wrapping_sub),
-        "and" => result(|a, b| a & b),
-        "or" => result(|a, b| a | b),
-        "xor" => result(|a, b| a ^ b),
-        "not" => result(|a, _| !a),
-        "cnot" => Some(Box::new(move |[a, ..]| u64::from(low(*a, bits) == 0))),
-        "neg" => result(|a, _| a.wrapping_neg()),
-        "abs" => ordered(|a, _| a.abs()),
-        "min" => ordered(Ord::min),
-        "max" => ordered(Ord::max),
-        "div" => ordered(|a, b| if b == 0 { -1 } else { a / b }),
-        "rem" => ordered(|a, b| if b == 0 { a } else { a % b }),
-        "shl" => Some(Box::new(move |[a, b, ..]| {
+        "add" => result(bits, u64::wrapping_add),
+        "sub" => result(bits, u64::wrapping_sub),
+        "and" => result(bits, |a, b| a & b),
+        "or" => result(bits, |a, b| a | b),
+        "xor" => result(bits, |a, b| a ^ b),
+        "not" => result(bits, |a, _| !a),
+        "cnot" => Some(function(move |[a, ..]| u64::from(low(*a, bits) == 0))),
+        "neg" => result(bits, |a, _| a.wrapping_neg()),
+        "abs" => ordered(kind, |a, _| a.abs()),
+        "min" => ordered(kind, Ord::min),
+        "max" => ordered(kind, Ord::max),
+        "div" => ordered(kind, |a, b| if b == 0 { -1 } else { a / b }),
+        "rem" => ordered(kind, |a, b| if b == 0 { a } else { a % b }),
+        "shl" => Some(function(move |[a, b, ..]| {
             let count = low(*b, 32);
             if count >= u64::from(bits) { 0 } else { low(*a << count, bits) }
         })),
-        "shr" => Some(Box::new(move |[a, b, ..]| {
+        "shr" => Some(function(move |[a, b, ..]| {
             let count = low(*b, 32).min(u64::from(bits)) as u32;
             if is_signed {
                 low((signed(*a, bits) >> count.min(63)) as u64, bits)
@@ -237,13 +241,13 @@ fn whole(opcode: &str, kind: Type) -> Option<Compute> {
                 low(*a, bits).checked_shr(count).unwrap_or(0)
             }
         })),
-        "popc" => Some(Box::new(move |[a, ..]| u64::from(low(*a, bits).count_ones()))),
+        "popc" => Some(function(move |[a, ..]| u64::from(low(*a, bits).count_ones()))),
         "clz" => {
-            Some(Box::new(move |[a, ..]| u64::from(low(*a, bits).leading_zeros() - (64 - bits))))
+            Some(function(move |[a, ..]| u64::from(low(*a, bits).leading_zeros() - (64 - bits))))
         }
         "bfind" | "bfind.shiftamt" => {
             let counts_shift = opcode != "bfind";
-            Some(Box::new(move |[a, ..]| {
+            Some(function(move |[a, ..]| {
                 // The highest bit that is not a copy of the sign.
                 let ones = if is_signed && signed(*a, bits) < 0 { !a } else { *a };
                 match low(ones, bits) {
@@ -253,15 +257,15 @@ fn whole(opcode: &str, kind: Type) -> Option<Compute> {
                 }
             }))
         }
-        "sad" => Some(Box::new(move |[a, b, c, _]| {
+        "sad" => Some(function(move |[a, b, c, _]| {
             let of = |value: u64| match is_signed {
                 true => i128::from(signed(value, bits)),
                 false => i128::from(low(value, bits)),
             };
             low(c.wrapping_add((of(*a) - of(*b)).unsigned_abs() as u64), bits)
         })),
-        "brev" => Some(Box::new(move |[a, ..]| low(*a, bits).reverse_bits() >> (64 - bits))),
-        "bfe" => Some(Box::new(move |[a, from, count, _]| {
+        "brev" => Some(function(move |[a, ..]| low(*a, bits).reverse_bits() >> (64 - bits))),
+        "bfe" => Some(function(move |[a, from, count, _]| {
             let (from, count) = ((from & 255) as u32, (count & 255) as u32);
             let a = low(*a, bits);
             if count == 0 {
@@ -276,7 +280,7 @@ fn whole(opcode: &str, kind: Type) -> Option<Compute> {
                 if is_signed && sign == 1 { u64::MAX.checked_shl(taken).unwrap_or(0) } else { 0 };
             low(value | fill, bits)
         })),
-        "bfi" => Some(Box::new(move |[a, b, from, count]| {
+        "bfi" => Some(function(move |[a, b, from, count]| {
             let (from, count) = ((from & 255) as u32, (count & 255) as u32);
             let mask = low(u64::MAX, count).checked_shl(from).unwrap_or(0);
             low(b & !mask | a.checked_shl(from).unwrap_or(0) & mask, bits)
@@ -304,7 +308,7 @@ fn compare(names: &[&str]) -> Option<Compute> {
     let Some(Type { kind, bits }) = Type::parse(kind).filter(|kind| kind.kind != Kind::Float)
     else {
         let holds = floating::compare(comparison, kind, flushes)?;
-        return Some(Box::new(move |[a, b, c, _]| u64::from(combine(holds(*a, *b), c & 1 == 1))));
+        return Some(function(move |[a, b, c, _]| u64::from(combine(holds(*a, *b), c & 1 == 1))));
     };
     (!flushes).then_some(())?;
     let holds: fn(i128, i128) -> bool = match comparison {
@@ -316,7 +320,7 @@ fn compare(names: &[&str]) -> Option<Compute> {
         "ge" | "hs" => |a, b| a >= b,
         _ => return None,
     };
-    Some(Box::new(move |[a, b, c, _]| {
+    Some(function(move |[a, b, c, _]| {
         let of = |value: u64| match kind {
             Kind::Signed => i128::from(signed(value, bits)),
             _ => i128::from(low(value, bits)),
@@ -337,12 +341,12 @@ pub(super) fn update(name: &str, kind: &str) -> Option<(Compute, u32)> {
     let bits = kind.bits;
     let function: Compute = match name {
         "add" | "min" | "max" | "and" | "or" | "xor" => whole(name, kind)?,
-        "exch" => Box::new(move |[_, b, ..]| low(*b, bits)),
-        "cas" => Box::new(move |[old, expected, new, _]| {
+        "exch" => function(move |[_, b, ..]| low(*b, bits)),
+        "cas" => function(move |[old, expected, new, _]| {
             low(if low(*old, bits) == low(*expected, bits) { *new } else { *old }, bits)
         }),
-        "inc" => Box::new(|[old, most, ..]| if old >= most { 0 } else { old + 1 }),
-        "dec" => Box::new(|[old, most, ..]| if *old == 0 || old > most { *most } else { old - 1 }),
+        "inc" => function(|[old, most, ..]| if old >= most { 0 } else { old + 1 }),
+        "dec" => function(|[old, most, ..]| if *old == 0 || old > most { *most } else { old - 1 }),
         _ => return None,
     };
     Some((function, bits))

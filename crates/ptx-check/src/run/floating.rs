@@ -3,7 +3,7 @@
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
 use super::float::{Finite, Format, Number, Rounding};
-use super::value::{Compute, low, signed};
+use super::value::{Compute, function, low, signed};
 use crate::syntax::{Kind, Type};
 
 /// Reads the name of a type: a format, and whether a register has two numbers.
@@ -94,13 +94,13 @@ pub(super) fn compute(opcode: &str, names: &[&str]) -> Option<Compute> {
     let one = of_bits(opcode, format, flags)?;
     let one = move |operands: &[u64; 4]| {
         let operands = operands.map(|bits| flags.before(format, bits));
-        flags.after(format, low(one(&operands), format.bits()))
+        flags.after(format, low(one.of(&operands), format.bits()))
     };
     Some(match is_pair {
         false => {
-            Box::new(move |operands| one(&operands.map(|operand| low(operand, format.bits()))))
+            function(move |operands| one(&operands.map(|operand| low(operand, format.bits()))))
         }
-        true => Box::new(move |operands| {
+        true => function(move |operands| {
             one(&operands.map(|pair| low(pair, 16)))
                 | one(&operands.map(|pair| low(pair >> 16, 16))) << 16
         }),
@@ -115,18 +115,18 @@ fn native(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
     macro_rules! of {
         (|$a:ident, $b:ident, $c:ident| $value:expr) => {
             match format {
-                Format::SINGLE => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
+                Format::SINGLE => Some(function(|[$a, $b, $c, _]: &[u64; 4]| {
                     let [$a, $b, $c] = [$a, $b, $c].map(|bits| f32::from_bits(*bits as u32));
                     let _ = ($b, $c);
                     let value: f32 = $value;
                     // GPUs have one NaN of 32 bits.
                     u64::from(if value.is_nan() { 0x7fff_ffff } else { value.to_bits() })
-                }) as Compute),
-                Format::DOUBLE => Some(Box::new(|[$a, $b, $c, _]: &[u64; 4]| {
+                })),
+                Format::DOUBLE => Some(function(|[$a, $b, $c, _]: &[u64; 4]| {
                     let [$a, $b, $c] = [$a, $b, $c].map(|bits| f64::from_bits(*bits));
                     let _ = ($b, $c);
                     f64::to_bits($value)
-                }) as Compute),
+                })),
                 _ => None,
             }
         };
@@ -155,34 +155,34 @@ fn of_bits(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
     macro_rules! approximate {
         (|$a:ident| $value:expr) => {{
             flags.is_approximate.then_some(())?;
-            Box::new(move |[$a, ..]: &[u64; 4]| {
+            function(move |[$a, ..]: &[u64; 4]| {
                 let $a = format.double(*$a);
                 format.of_double($value)
             })
         }};
     }
     Some(match opcode {
-        "add" => Box::new(move |[a, b, ..]| encode(decode(a).plus(decode(b), rounding))),
-        "sub" => Box::new(move |[a, b, ..]| {
+        "add" => function(move |[a, b, ..]| encode(decode(a).plus(decode(b), rounding))),
+        "sub" => function(move |[a, b, ..]| {
             // The opposite of NaN is NaN.
             encode(decode(a).plus(decode(&(b ^ sign)), rounding))
         }),
-        "mul" => Box::new(move |[a, b, ..]| encode(decode(a).times(decode(b)))),
-        "fma" | "mad" if states => Box::new(move |[a, b, c, _]| {
+        "mul" => function(move |[a, b, ..]| encode(decode(a).times(decode(b)))),
+        "fma" | "mad" if states => function(move |[a, b, c, _]| {
             encode(decode(a).times(decode(b)).plus(decode(c), rounding))
         }),
-        "div" if states => Box::new(move |[a, b, ..]| encode(decode(a).over(decode(b)))),
+        "div" if states => function(move |[a, b, ..]| encode(decode(a).over(decode(b)))),
         "rcp" if states => {
             let one = decode(&format.of_double(1.0));
-            Box::new(move |[a, ..]| encode(one.over(decode(a))))
+            function(move |[a, ..]| encode(one.over(decode(a))))
         }
-        "sqrt" if states => Box::new(move |[a, ..]| encode(decode(a).root())),
-        "neg" => Box::new(move |[a, ..]| a ^ sign),
-        "abs" => Box::new(move |[a, ..]| a & !sign),
-        "copysign" => Box::new(move |[a, b, ..]| a & sign | b & !sign),
+        "sqrt" if states => function(move |[a, ..]| encode(decode(a).root())),
+        "neg" => function(move |[a, ..]| a ^ sign),
+        "abs" => function(move |[a, ..]| a & !sign),
+        "copysign" => function(move |[a, b, ..]| a & sign | b & !sign),
         "min" | "max" => {
             let wanted = if opcode == "min" { Less } else { Greater };
-            Box::new(move |[a, b, ..]| {
+            function(move |[a, b, ..]| {
                 let [x, y] = [a, b].map(decode);
                 match (matches!(x, Number::Nan), matches!(y, Number::Nan)) {
                     (true, true) => encode(Number::Nan),
@@ -266,7 +266,7 @@ pub(super) fn convert(names: &[&str]) -> Option<Compute> {
         (None, Some(from)) => {
             let (format, false) = numbers(to)? else { return None };
             let rounding = flags.rounding.filter(|_| !flags.relu)?;
-            Some(Box::new(move |[a, ..]| {
+            Some(function(move |[a, ..]| {
                 let value = value_of(*a, from);
                 let finite =
                     Finite { is_negative: value < 0, integer: value.unsigned_abs(), power: 0 };
@@ -276,7 +276,7 @@ pub(super) fn convert(names: &[&str]) -> Option<Compute> {
         (Some(to), None) => {
             let (format, false) = numbers(from)? else { return None };
             let rounding = flags.whole?;
-            Some(Box::new(move |[a, ..]| {
+            Some(function(move |[a, ..]| {
                 let bits = flags.before(format, low(*a, format.bits()));
                 to_integer(format.decode(bits), rounding, to, format)
             }))
@@ -301,7 +301,7 @@ const fn range(kind: Type) -> (i128, i128) {
 }
 
 fn between_integers(to: Type, from: Type, saturates: bool) -> Compute {
-    Box::new(move |[a, ..]| {
+    function(move |[a, ..]| {
         let value = value_of(*a, from);
         let (least, most) = range(to);
         let value = if saturates { value.clamp(least, most) } else { value } as u64;
@@ -358,7 +358,7 @@ fn between_formats(flags: Flags, to: &str, from: &str) -> Option<Compute> {
         Flags { flushes: flushes(to), ..flags }.after(to, result)
     };
     Some(match is_pair {
-        false => Box::new(move |[a, ..]| one(*a)),
-        true => Box::new(move |[a, b, ..]| one(*a) << 16 | one(*b)),
+        false => function(move |[a, ..]| one(*a)),
+        true => function(move |[a, b, ..]| one(*a) << 16 | one(*b)),
     })
 }

@@ -1,7 +1,7 @@
 //! Products of matrices, which the threads of a warp compute together.
 
 use super::float::Format;
-use super::value::low;
+use super::value::{Lanes, low};
 
 /// A product `d = a b + c` of 8 or 16 rows and 8 columns. Each thread of the warp holds some
 /// elements, as "PTX ISA" says under "Matrix Fragments".
@@ -50,19 +50,28 @@ impl Elements {
         (if self.bits() > 32 { 1 } else { 32 / self.bits() }) as usize
     }
 
-    fn value(self, register: u64, index: usize) -> f64 {
-        let bits = low(register >> (self.bits() as usize * index), self.bits());
+    /// The bits of an element of a register.
+    const fn of_register(self, register: u64, index: usize) -> u64 {
+        low(register >> (self.bits() as usize * index), self.bits())
+    }
+
+    fn integer(self, register: u64, index: usize) -> i32 {
+        let bits = self.of_register(register, index);
+        if self == Self::Signed(8) { (bits as i8).into() } else { bits as i32 }
+    }
+
+    fn number(self, register: u64, index: usize) -> f64 {
         match self {
-            Self::Signed(8) => f64::from(bits as i8),
-            Self::Signed(_) => f64::from(bits as i32),
-            Self::Unsigned(_) => bits as f64,
-            Self::Float(format) => format.double(bits),
+            Self::Float(format) => format.double(self.of_register(register, index)),
+            _ => self.integer(register, index).into(),
         }
     }
 }
 
-/// The value of a register in each lane.
-type Lanes = [u64; 32];
+/// Returns the lanes, each with the number of its group of four and its place there.
+fn lanes() -> impl Iterator<Item = (usize, usize, usize)> {
+    (0..32).map(|lane| (lane, lane / 4, lane % 4))
+}
 
 impl Product {
     pub(super) fn new(shape: &str, kinds: &[&str], [d, a, b, c]: [Vec<usize>; 4]) -> Option<Self> {
@@ -97,55 +106,77 @@ impl Product {
 
     /// Computes the product in the registers of a warp.
     pub(super) fn multiply(&self, registers: &mut [Lanes]) {
-        let (mut a, mut b) = ([[0.0; 32]; 16], [[0.0; 8]; 32]);
-        let places = || (0..32).map(|lane: usize| (lane, lane / 4, lane % 4));
+        match self.of_sums {
+            Elements::Float(format) => {
+                let (a, b) = self.factors(registers, Elements::number);
+                self.add(registers, |old, row, column| {
+                    let old = format.double(old);
+                    let factors = a[row].iter().zip(&b[column]).take(self.depth);
+                    match format {
+                        Format::DOUBLE => {
+                            factors.fold(old, |sum, (a, b)| a.mul_add(*b, sum)).to_bits()
+                        }
+                        _ => format.of_double(old + factors.map(|(a, b)| a * b).sum::<f64>()),
+                    }
+                });
+            }
+            // The factors have 8 bits, so their products and sums are far from the largest number.
+            Elements::Signed(_) | Elements::Unsigned(_) => {
+                let (a, b) = self.factors(registers, Elements::integer);
+                self.add(registers, |old, row, column| {
+                    let products = a[row].iter().zip(&b[column]).map(|(a, b)| a.wrapping_mul(*b));
+                    let sum =
+                        i64::from(old as i32) + i64::from(products.fold(0, i32::wrapping_add));
+                    let ends = sum.clamp(i32::MIN.into(), i32::MAX.into());
+                    u64::from(if self.saturates { ends } else { sum } as u32)
+                });
+            }
+        }
+    }
+
+    /// Returns the rows of `a` and the columns of `b`, filled up with zeros.
+    fn factors<T: Copy + Default>(
+        &self,
+        registers: &[Lanes],
+        value: fn(Elements, u64, usize) -> T,
+    ) -> ([[T; 32]; 16], [[T; 32]; 8]) {
+        let (mut a, mut b) = ([[T::default(); 32]; 16], [[T::default(); 32]; 8]);
         // Registers alternate between rows 0 to 7 and rows 8 to 15, if there are so many.
         let halves = if self.d.len() * self.of_sums.per_register() == 4 { 2 } else { 1 };
-        for (lane, group, place) in places() {
+        for (lane, group, place) in lanes() {
             let per = self.of_a.per_register();
             for (number, &register) in self.a.iter().enumerate() {
                 let (row, first) = (group + 8 * (number % halves), number / halves * 4 * per);
                 for i in 0..per {
-                    let value = self.of_a.value(registers[register][lane], i);
-                    a[row][first + place * per + i] = value;
+                    a[row][first + place * per + i] =
+                        value(self.of_a, registers[register][lane], i);
                 }
             }
             let per = self.of_b.per_register();
             for (number, &register) in self.b.iter().enumerate() {
                 for i in 0..per {
-                    let value = self.of_b.value(registers[register][lane], i);
-                    b[number * 4 * per + place * per + i][group] = value;
+                    b[group][number * 4 * per + place * per + i] =
+                        value(self.of_b, registers[register][lane], i);
                 }
             }
         }
-        let per = self.of_sums.per_register();
-        for (lane, group, place) in places() {
+        (a, b)
+    }
+
+    /// Computes `d`. `new` makes a sum of the bits of an old one, its row and its column.
+    fn add(&self, registers: &mut [Lanes], new: impl Fn(u64, usize, usize) -> u64) {
+        let (bits, per) = (self.of_sums.bits() as usize, self.of_sums.per_register());
+        for (lane, group, place) in lanes() {
             let sum = |i: usize| {
                 let (row, column) = (group + 8 * (i / 2), place * 2 + i % 2);
-                let old = self.of_sums.value(registers[self.c[i / per]][lane], i % per);
-                let products = (0..self.depth).map(|k| (a[row][k], b[k][column]));
-                match self.of_sums {
-                    // Sums of products of 8 bits are exact in this type.
-                    Elements::Signed(_) | Elements::Unsigned(_) => {
-                        let sum = old + products.map(|(a, b)| a * b).sum::<f64>();
-                        let wraps = sum as i64 as u32;
-                        let ends = sum as i32 as u32;
-                        u64::from(if self.saturates { ends } else { wraps })
-                    }
-                    Elements::Float(Format::DOUBLE) => {
-                        products.fold(old, |sum, (a, b)| a.mul_add(b, sum)).to_bits()
-                    }
-                    Elements::Float(format) => {
-                        format.of_double(old + products.map(|(a, b)| a * b).sum::<f64>())
-                    }
-                }
+                let old = self.of_sums.of_register(registers[self.c[i / per]][lane], i % per);
+                new(old, row, column)
             };
-            let bits = self.of_sums.bits();
-            let sums: Vec<u64> = (0..self.d.len())
-                .map(|number| {
-                    (0..per).fold(0, |all, i| all | sum(number * per + i) << (bits as usize * i))
-                })
-                .collect();
+            // A thread holds at most four registers of sums, and perhaps the old ones in the same.
+            let sums: [u64; 4] = std::array::from_fn(|number| match number < self.d.len() {
+                true => (0..per).fold(0, |all, i| all | sum(number * per + i) << (bits * i)),
+                false => 0,
+            });
             for (&register, sum) in self.d.iter().zip(sums) {
                 registers[register][lane] = sum;
             }

@@ -19,6 +19,15 @@ pub(super) enum Source {
     Special(Special),
 }
 
+impl Source {
+    pub(super) const fn register(self) -> Option<usize> {
+        match self {
+            Self::Register(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
 /// A register that the hardware defines.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Special {
@@ -198,6 +207,8 @@ pub(super) struct Code<'m> {
     pub(super) steps: Vec<Step<'m>>,
     /// The numbers of bits of the registers.
     pub(super) widths: Vec<u32>,
+    /// The values of the last registers, which nothing changes.
+    pub(super) constants: Vec<u64>,
     /// The bytes of shared memory that the kernel declares.
     pub(super) shared: u64,
     /// The bytes of local memory of a thread.
@@ -256,7 +267,27 @@ pub(super) fn program<'m>(
     builder.body(kernel, &names, &names)?;
     // Execution that reaches the end of the body ends there.
     builder.code.steps.push(Step { guard: None, op: Op::Exit, read: None });
+    builder.code.put_constants_into_registers();
     Ok(builder.code)
+}
+
+impl Code<'_> {
+    /// Gives the constants of computations registers, so that all operands are in registers.
+    fn put_constants_into_registers(&mut self) {
+        let mut registers = HashMap::new();
+        for step in &mut self.steps {
+            let Op::Compute { from, .. } = &mut step.op else { continue };
+            for source in from {
+                let Source::Constant(value) = *source else { continue };
+                let register = registers.entry(value).or_insert_with(|| {
+                    self.constants.push(value);
+                    self.widths.push(u64::BITS);
+                    self.widths.len() - 1
+                });
+                *source = Source::Register(*register);
+            }
+        }
+    }
 }
 
 fn unknown(kernel: &Function<'_>, at: Position, text: &str) -> Error {

@@ -1,7 +1,39 @@
 //! Values of registers: at most 64 bits, whatever they mean.
 
+/// The value of a register in each lane of a warp.
+pub(super) type Lanes = [u64; 32];
+
 /// Computes a result from up to four operands.
-pub(super) type Compute = Box<dyn Fn(&[u64; 4]) -> u64 + Send + Sync>;
+pub(super) type Compute = Box<dyn Function>;
+
+/// A function of up to four operands.
+pub(super) trait Function: Send + Sync {
+    /// Computes a result.
+    fn of(&self, operands: &[u64; 4]) -> u64;
+
+    /// Computes the lowest `bits` bits of the results of all lanes in a set. A call for each lane
+    /// would take longer than most functions.
+    fn of_lanes(&self, operands: [&Lanes; 4], set: u32, bits: u32, results: &mut Lanes);
+}
+
+impl<F: Fn(&[u64; 4]) -> u64 + Send + Sync> Function for F {
+    fn of(&self, operands: &[u64; 4]) -> u64 {
+        self(operands)
+    }
+
+    fn of_lanes(&self, operands: [&Lanes; 4], set: u32, bits: u32, results: &mut Lanes) {
+        for (lane, result) in results.iter_mut().enumerate() {
+            if set >> lane & 1 == 1 {
+                *result = low(self(&operands.map(|values| values[lane])), bits);
+            }
+        }
+    }
+}
+
+/// Returns a function. The compiler knows from this call what the closure takes.
+pub(super) fn function(of: impl Fn(&[u64; 4]) -> u64 + Send + Sync + 'static) -> Compute {
+    Box::new(of)
+}
 
 /// Returns the lowest bits of a value.
 pub(super) const fn low(value: u64, bits: u32) -> u64 {

@@ -11,7 +11,7 @@ use super::memory::{Order, Region, Use};
 use super::place;
 use super::program::{Address, BARRIERS, Code, Op, Source, Special, Step, extended};
 use super::space::{Space, located};
-use super::value::low;
+use super::value::{Lanes, low};
 
 /// The most instructions that a warp executes before another one may.
 const SLICE: u32 = 1 << 16;
@@ -27,9 +27,6 @@ pub(super) struct Memory {
     pub(super) arrivals: [Vec<Arrival>; BARRIERS as usize],
     pub(super) parameters: Region,
 }
-
-/// A value for each lane of a warp.
-type Lanes = [u64; 32];
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -123,8 +120,9 @@ impl<'p> Block<'p> {
         end: Option<Instant>,
     ) -> Self {
         let warps = shape.iter().product::<u32>().div_ceil(32);
-        let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; code.widths.len()]));
-        let warps = warps.collect();
+        let mut registers = vec![[0; 32]; code.widths.len() - code.constants.len()];
+        registers.extend(code.constants.iter().map(|&value| [value; 32]));
+        let warps = (0..warps).map(|_| Warp::none(registers.clone())).collect();
         Self { code, shared, seed, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
     }
 
@@ -314,8 +312,10 @@ impl<'p> Block<'p> {
             return Ok(active == 0 || self.meet(warp, memory, at, first, set)? && active == group);
         }
         self.execute(warp, memory, op, active)?;
-        for lane in each(group) {
-            warp.at[lane] = at + 1;
+        if group == u32::MAX {
+            warp.at.fill(at + 1);
+        } else {
+            each(group).for_each(|lane| warp.at[lane] = at + 1);
         }
         Ok(true)
     }
@@ -422,12 +422,19 @@ impl<'p> Block<'p> {
     ) -> Result<(), Fault> {
         match op {
             Op::Compute { to, from, function } => {
-                let [a, b, c, d] = from.map(|source| self.lanes(warp, source));
-                let width = self.code.widths[*to];
-                let results = &mut warp.registers[*to];
-                for lane in each(active) {
-                    results[lane] = low(function(&[a[lane], b[lane], c[lane], d[lane]]), width);
-                }
+                let copies;
+                let operands = match from.map(Source::register) {
+                    [Some(a), Some(b), Some(c), Some(d)] => {
+                        [a, b, c, d].map(|i| &warp.registers[i])
+                    }
+                    _ => {
+                        copies = from.map(|source| self.lanes(warp, source));
+                        copies.each_ref()
+                    }
+                };
+                let mut results = warp.registers[*to];
+                function.of_lanes(operands, active, self.code.widths[*to], &mut results);
+                warp.registers[*to] = results;
             }
             Op::Join { to, from, bits } => {
                 let parts: Vec<Lanes> = from.iter().map(|part| self.lanes(warp, *part)).collect();
@@ -501,7 +508,7 @@ impl<'p> Block<'p> {
                     let (region, start) =
                         self.access(warp, memory, lane, *at, addresses[lane], bytes, Use::Atomic)?;
                     let old = region.read(start, bytes);
-                    let new = function(&[old, low(b[lane], *bits), low(c[lane], *bits), 0]);
+                    let new = function.of(&[old, low(b[lane], *bits), low(c[lane], *bits), 0]);
                     region.write(start, bytes, new);
                     if let Some(result) = result {
                         warp.registers[*result][lane] = old;
@@ -573,7 +580,7 @@ impl<'p> Block<'p> {
             Op::Reduce { to, from, function, .. } => {
                 let values = self.lanes(warp, *from);
                 let all = each(active).map(|lane| values[lane]);
-                let all = all.reduce(|a, b| function(&[a, b, 0, 0])).unwrap_or(0);
+                let all = all.reduce(|a, b| function.of(&[a, b, 0, 0])).unwrap_or(0);
                 each(active).for_each(|lane| warp.registers[*to][lane] = all);
             }
             Op::Elect { to, is_chosen, .. } => {
