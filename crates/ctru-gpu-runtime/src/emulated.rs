@@ -335,7 +335,8 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
             bytes.zeroize();
             // Growing step by step would leave copies in freed memory.
             bytes.reserve_exact(self.memory.bytes);
-            bytes.extend(content.0.iter().flat_map(bytes_of));
+            bytes.resize(self.memory.bytes, 0);
+            write_bytes(&content.0, &mut bytes);
         }
         &self.memory
     }
@@ -434,9 +435,12 @@ fn zero<T: Plain>(numbers: &mut [T]) {
     core::hint::black_box(numbers);
 }
 
-/// Returns the bytes of a number in the order in which a device stores them.
-fn bytes_of<T: Plain>(number: &T) -> impl Iterator<Item = u8> + use<T> {
-    number.to_bits().to_le_bytes().into_iter().take(size_of::<T>())
+/// Writes numbers as a device stores them.
+fn write_bytes<T: Plain>(numbers: &[T], bytes: &mut [u8]) {
+    let bytes = bytes.chunks_exact_mut(size_of::<T>());
+    for (bytes, number) in bytes.zip(numbers) {
+        bytes.copy_from_slice(&number.to_bits().to_le_bytes()[..size_of::<T>()]);
+    }
 }
 
 /// Returns the numbers that a device stores as these bytes.
@@ -579,11 +583,8 @@ impl Queue for EmulatedQueue {
         self.check_owner(to)?;
         arguments::check_copy(&range, from.len(), start, to.len())?;
         self.device.0.work()?;
-        let mut content = lock(&to.content);
-        let to = content.iter_mut().skip(start * size_of::<T>());
-        for (to, byte) in to.zip(from.content()[range].iter().flat_map(bytes_of)) {
-            *to = byte;
-        }
+        let mut to = lock(&to.content);
+        write_bytes(&from.content()[range], &mut to[start * size_of::<T>()..]);
         Ok(())
     }
 

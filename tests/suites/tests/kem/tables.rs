@@ -9,13 +9,15 @@ use ctru_kem::engine::{
 };
 use ctru_kem::{CtruPrime653, ParameterSet, Parameters};
 
+use crate::common::emulated;
+
 const PARAMETERS: Parameters = <CtruPrime653>::PARAMETERS;
 const SEEDS: Seeds<'_, 32> = Seeds::Expand(EXPAND);
 const EXPAND: Expand<'_> = Expand { seed: &[7; 32], context: Context::literal(b"sizes"), first: 3 };
 
 fn engine(chunk: usize, tuning: &'static Tuning) -> DeviceEngine<EmulatedDevice> {
     let tuning = Some(tuning);
-    let options = DeviceOptions { chunk, slots: 2, tuning, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk, slots: 2, tuning, ..emulated() };
     DeviceEngine::new(EmulatedDevice::new(), options).unwrap()
 }
 
