@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod atomics;
-#[cfg(not(feature = "cuda"))]
 mod faults;
 mod launches;
 mod memory;

@@ -10,21 +10,15 @@ mod fused;
 mod hash;
 mod invert;
 mod kem;
+mod lengths;
 mod ntruprime;
 mod ntruprime_generate;
 mod operations;
+mod powers;
 mod product;
+mod ptx;
 mod traces;
 mod validate;
-
-// These need the emulator.
-#[cfg(not(feature = "cuda"))]
-mod lengths;
-#[cfg(not(feature = "cuda"))]
-mod powers;
-#[cfg(not(feature = "cuda"))]
-mod ptx;
-#[cfg(not(feature = "cuda"))]
 mod whole;
 
 use ctru_tests::{strategies, vectors};
