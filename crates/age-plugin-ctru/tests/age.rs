@@ -269,15 +269,16 @@ impl Folder {
 }
 
 /// Returns the programs that the machine has, and for each whether it knows labels, so that it
-/// encrypts files. Those that the variable `AGE_PROGRAMS` names have to be there, and to know them.
+/// encrypts files. Those that the variable `AGE_PROGRAMS` names must be there and must know labels.
 fn programs(folder: &Folder) -> Vec<(&'static str, bool)> {
     let wanted = env::var("AGE_PROGRAMS").unwrap_or_default();
+    assert!(wanted.split_whitespace().all(|name| PROGRAMS.contains(&name)), "{wanted}");
     let identity = Identity::new("653");
     folder.write("plain", "");
     let encrypt = ["-r", identity.recipient(), "-o", "empty", "plain"];
     let mut found = Vec::new();
     for name in PROGRAMS {
-        let is_wanted = wanted.split(' ').any(|wanted| wanted == name);
+        let is_wanted = wanted.split_whitespace().any(|wanted| wanted == name);
         match folder.program(name, &encrypt) {
             Ok(output) => {
                 let message = String::from_utf8_lossy(&output.stderr);

@@ -333,8 +333,6 @@ impl<T: Plain> HostMemory<T> for EmulatedPinned<T> {
             let content = Wiped(content);
             let mut bytes = lock(&self.memory.content);
             bytes.zeroize();
-            // Growing step by step would leave copies in freed memory.
-            bytes.reserve_exact(self.memory.bytes);
             bytes.resize(self.memory.bytes, 0);
             write_bytes(&content.0, &mut bytes);
         }

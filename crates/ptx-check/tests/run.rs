@@ -303,6 +303,25 @@ fn products_of_matrices() {
             {%r20, %r21}, {%r10}, {%r10}, {%r11, %r11}; st.global.u32 [%rd4], %r21;",
             0x7fff_ffff,
         ),
+        (
+            "mov.u32 %r10, 0xffffffff; mov.u32 %r11, 0x80808080; mov.u32 %r12, 0x80000000;
+            mma.sync.aligned.m8n8k16.row.col.satfinite.s32.u8.s8.s32
+            {%r20, %r21}, {%r10}, {%r11}, {%r12, %r12}; st.global.u32 [%rd4], %r21;",
+            0x8000_0000,
+        ),
+        // The same sum wraps. Then `d` is `c`, and unsigned factors are large.
+        (
+            "mov.u32 %r10, 0xffffffff; mov.u32 %r11, 0x80808080; mov.u32 %r12, 0x80000000;
+            mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32
+            {%r20, %r21}, {%r10}, {%r11}, {%r12, %r12}; st.global.u32 [%rd4], %r21;",
+            0x8000_0000_u32.wrapping_sub(16 * 255 * 128),
+        ),
+        (
+            "mov.u32 %r10, 0xffffffff; mov.u32 %r20, 5; mov.u32 %r21, 6;
+            mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32
+            {%r20, %r21}, {%r10}, {%r10}, {%r20, %r21}; st.global.u32 [%rd4], %r21;",
+            16 * 255 * 255 + 6,
+        ),
     ] {
         assert_eq!(run(product, 1, 32, &[], 0).unwrap(), [expected; 32], "{product}");
     }

@@ -2,7 +2,7 @@
 
 use super::floating;
 use super::space::{window, window_of};
-use super::value::{Compute, function, low, signed};
+use super::value::{Compute, function, low, signed, value_of};
 use crate::syntax::{Instruction, Kind, Type};
 
 /// Returns what an instruction computes, or `None` if it is not known.
@@ -194,7 +194,7 @@ fn product(opcode: &str, part: &str, kind: Type) -> Option<Compute> {
     }))
 }
 
-/// A function of two operands.
+/// The lowest bits of a function of two operands.
 fn result(bits: u32, f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Option<Compute> {
     Some(function(move |[a, b, ..]| low(f(*a, *b), bits)))
 }
@@ -202,11 +202,7 @@ fn result(bits: u32, f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Opt
 /// A function of two operands as numbers.
 fn ordered(kind: Type, f: impl Fn(i128, i128) -> i128 + Send + Sync + 'static) -> Option<Compute> {
     Some(function(move |[a, b, ..]| {
-        let of = |value: u64| match kind.kind {
-            Kind::Signed => i128::from(signed(value, kind.bits)),
-            _ => i128::from(low(value, kind.bits)),
-        };
-        low(f(of(*a), of(*b)) as u64, kind.bits)
+        low(f(value_of(*a, kind), value_of(*b, kind)) as u64, kind.bits)
     }))
 }
 
@@ -258,11 +254,8 @@ fn whole(opcode: &str, kind: Type) -> Option<Compute> {
             }))
         }
         "sad" => Some(function(move |[a, b, c, _]| {
-            let of = |value: u64| match is_signed {
-                true => i128::from(signed(value, bits)),
-                false => i128::from(low(value, bits)),
-            };
-            low(c.wrapping_add((of(*a) - of(*b)).unsigned_abs() as u64), bits)
+            let distance = (value_of(*a, kind) - value_of(*b, kind)).unsigned_abs();
+            low(c.wrapping_add(distance as u64), bits)
         })),
         "brev" => Some(function(move |[a, ..]| low(*a, bits).reverse_bits() >> (64 - bits))),
         "bfe" => Some(function(move |[a, from, count, _]| {
@@ -305,8 +298,7 @@ fn compare(names: &[&str]) -> Option<Compute> {
         "xor" => |a, b| a != b,
         _ => return None,
     };
-    let Some(Type { kind, bits }) = Type::parse(kind).filter(|kind| kind.kind != Kind::Float)
-    else {
+    let Some(number) = Type::parse(kind).filter(|kind| kind.kind != Kind::Float) else {
         let holds = floating::compare(comparison, kind, flushes)?;
         return Some(function(move |[a, b, c, _]| u64::from(combine(holds(*a, *b), c & 1 == 1))));
     };
@@ -321,11 +313,8 @@ fn compare(names: &[&str]) -> Option<Compute> {
         _ => return None,
     };
     Some(function(move |[a, b, c, _]| {
-        let of = |value: u64| match kind {
-            Kind::Signed => i128::from(signed(value, bits)),
-            _ => i128::from(low(value, bits)),
-        };
-        u64::from(combine(holds(of(*a), of(*b)), c & 1 == 1))
+        let holds = holds(value_of(*a, number), value_of(*b, number));
+        u64::from(combine(holds, c & 1 == 1))
     }))
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
 use super::float::{Finite, Format, Number, Rounding};
-use super::value::{Compute, function, low, signed};
+use super::value::{Compute, function, low, signed, value_of};
 use crate::syntax::{Kind, Type};
 
 /// Reads the name of a type: a format, and whether a register has two numbers.
@@ -282,13 +282,6 @@ pub(super) fn convert(names: &[&str]) -> Option<Compute> {
             }))
         }
         (None, None) => between_formats(flags, to, from),
-    }
-}
-
-fn value_of(bits: u64, kind: Type) -> i128 {
-    match kind.kind {
-        Kind::Signed => signed(bits, kind.bits).into(),
-        _ => low(bits, kind.bits).into(),
     }
 }
 

@@ -111,6 +111,7 @@ impl Product {
                 let (a, b) = self.factors(registers, Elements::number);
                 self.add(registers, |old, row, column| {
                     let old = format.double(old);
+                    // A sum with the zeros behind them could lose its sign.
                     let factors = a[row].iter().zip(&b[column]).take(self.depth);
                     match format {
                         Format::DOUBLE => {
@@ -120,7 +121,7 @@ impl Product {
                     }
                 });
             }
-            // The factors have 8 bits, so their products and sums are far from the largest number.
+            // Factors have 8 bits and sums of products 21, so these operations are exact.
             Elements::Signed(_) | Elements::Unsigned(_) => {
                 let (a, b) = self.factors(registers, Elements::integer);
                 self.add(registers, |old, row, column| {
@@ -163,7 +164,7 @@ impl Product {
         (a, b)
     }
 
-    /// Computes `d`. `new` makes a sum of the bits of an old one, its row and its column.
+    /// Computes `d`. `new` returns an element from the bits of that of `c`, its row and its column.
     fn add(&self, registers: &mut [Lanes], new: impl Fn(u64, usize, usize) -> u64) {
         let (bits, per) = (self.of_sums.bits() as usize, self.of_sums.per_register());
         for (lane, group, place) in lanes() {

@@ -272,7 +272,7 @@ pub(super) fn program<'m>(
 }
 
 impl Code<'_> {
-    /// Gives the constants of computations registers, so that all operands are in registers.
+    /// Moves the constants of computations to registers. Operands in registers are not copied.
     fn put_constants_into_registers(&mut self) {
         let mut registers = HashMap::new();
         for step in &mut self.steps {

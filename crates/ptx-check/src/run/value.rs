@@ -1,9 +1,11 @@
 //! Values of registers: at most 64 bits, whatever they mean.
 
-/// The value of a register in each lane of a warp.
+use crate::syntax::{Kind, Type};
+
+/// A value for each lane of a warp.
 pub(super) type Lanes = [u64; 32];
 
-/// Computes a result from up to four operands.
+/// What computes a result.
 pub(super) type Compute = Box<dyn Function>;
 
 /// A function of up to four operands.
@@ -30,7 +32,7 @@ impl<F: Fn(&[u64; 4]) -> u64 + Send + Sync> Function for F {
     }
 }
 
-/// Returns a function. The compiler knows from this call what the closure takes.
+/// Boxes a closure. The bound tells the compiler the type of its parameter.
 pub(super) fn function(of: impl Fn(&[u64; 4]) -> u64 + Send + Sync + 'static) -> Compute {
     Box::new(of)
 }
@@ -44,4 +46,12 @@ pub(super) const fn low(value: u64, bits: u32) -> u64 {
 pub(super) const fn signed(value: u64, bits: u32) -> i64 {
     let unused = 64 - bits;
     ((value << unused) as i64) >> unused
+}
+
+/// Returns the number that bits mean.
+pub(super) fn value_of(bits: u64, kind: Type) -> i128 {
+    match kind.kind {
+        Kind::Signed => signed(bits, kind.bits).into(),
+        _ => low(bits, kind.bits).into(),
+    }
 }

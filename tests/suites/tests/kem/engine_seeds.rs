@@ -6,17 +6,13 @@ use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions};
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_ctru_prime_set;
 
+use crate::common::emulated;
 use crate::seed_vectors::check;
 
 fn seeds_of_engines<P: CtruPrimeSet>() {
     let cpu = CpuEngine::with_threads(1).unwrap();
     on_every_backend(|| check::<P, _>(&cpu));
-    let options = DeviceOptions {
-        chunk: 1,
-        slots: 1,
-        itoh_tsujii_max_chunk: Some(0),
-        ..DeviceOptions::default()
-    };
+    let options = DeviceOptions { chunk: 1, slots: 1, ..emulated() };
     check::<P, _>(&DeviceEngine::new(EmulatedDevice::new(), options).unwrap());
 }
 

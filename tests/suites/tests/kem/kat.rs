@@ -12,18 +12,15 @@ use ctru_kem::{
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::Operations;
 
+use crate::common::emulated;
+
 /// Checks the first record of a parameter set's file, with keys that are copied with each batch and
 /// with loaded keys.
 fn check_first_record<P: CtruPrimeSet>() {
     let name = format!("{} {}", P::Ring::N, P::Encoding::NAME);
     let record = &Operations::load(P::Ring::N, P::Encoding::NAME)[0];
 
-    let options = DeviceOptions {
-        chunk: 2,
-        slots: 1,
-        itoh_tsujii_max_chunk: Some(0),
-        ..DeviceOptions::default()
-    };
+    let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let mut public = [EncapsulationKey::<P>::placeholder()];
     let mut private = [DecapsulationKey::<P>::placeholder()];

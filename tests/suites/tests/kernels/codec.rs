@@ -1,4 +1,4 @@
-//! Compares kernels on the emulator with the CPU: sampling, and the conversion of keys.
+//! Compares kernels with the CPU: sampling, and the conversion of keys.
 
 use core::fmt::Debug;
 

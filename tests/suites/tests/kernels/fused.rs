@@ -1,4 +1,4 @@
-//! Compares the fused kernels on the emulator with the CPU.
+//! Compares the fused kernels with the CPU.
 
 use ctru_gpu_kernels::descriptor::{Batch, RingKernels};
 use ctru_gpu_kernels::emulator::Buffer;

@@ -1,4 +1,4 @@
-//! Compares the hashing kernels on the emulator with the crates `sha3` and `shake`.
+//! Compares the hashing kernels with the crates `sha3` and `shake`.
 
 use ctru_gpu_kernels::descriptor::RingKernels;
 use ctru_gpu_kernels::emulator::{Buffer, Emulator};

@@ -1,4 +1,5 @@
-//! Compares the kernels with the CPU: on the emulator, or with the feature `cuda` on GPU 0.
+//! Compares the kernels with the CPU: on the emulator, or with the feature `cuda` on GPU 0. Tests
+//! that need the emulator, such as those of traces, take it with this feature, too.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! Compares the kernels that generate keys of Streamlined NTRU Prime on the emulator with the CPU.
+//! Compares the kernels that generate keys of Streamlined NTRU Prime with the CPU.
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::emulator::Buffer;

@@ -1,4 +1,4 @@
-//! Compares the kernels of inversion by powers on the emulator with the CPU.
+//! Compares the kernels of inversion by powers with the CPU.
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::emulator::Buffer;

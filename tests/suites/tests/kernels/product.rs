@@ -1,4 +1,4 @@
-//! Compares the product with a sampled polynomial on the emulator with the CPU.
+//! Compares the product with a sampled polynomial with the CPU.
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::emulator::Buffer;

@@ -1,4 +1,4 @@
-//! Compares the kernels that do whole operations on the emulator with the CPU.
+//! Compares the kernels that do whole operations with the CPU.
 
 use ctru_gpu_kernels::emulator::Buffer;
 use ctru_gpu_kernels::kernels::whole::copied_bytes;

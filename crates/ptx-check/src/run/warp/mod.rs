@@ -312,11 +312,7 @@ impl<'p> Block<'p> {
             return Ok(active == 0 || self.meet(warp, memory, at, first, set)? && active == group);
         }
         self.execute(warp, memory, op, active)?;
-        if group == u32::MAX {
-            warp.at.fill(at + 1);
-        } else {
-            each(group).for_each(|lane| warp.at[lane] = at + 1);
-        }
+        each(group).for_each(|lane| warp.at[lane] = at + 1);
         Ok(true)
     }
 
@@ -422,6 +418,7 @@ impl<'p> Block<'p> {
     ) -> Result<(), Fault> {
         match op {
             Op::Compute { to, from, function } => {
+                // Operands that are not in registers, such as numbers of threads, are rare.
                 let copies;
                 let operands = match from.map(Source::register) {
                     [Some(a), Some(b), Some(c), Some(d)] => {
@@ -432,6 +429,7 @@ impl<'p> Block<'p> {
                         copies.each_ref()
                     }
                 };
+                // The result may replace an operand.
                 let mut results = warp.registers[*to];
                 function.of_lanes(operands, active, self.code.widths[*to], &mut results);
                 warp.registers[*to] = results;

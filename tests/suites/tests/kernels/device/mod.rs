@@ -2,7 +2,7 @@
 
 #[cfg(feature = "cuda")]
 mod cuda;
-#[cfg(not(feature = "cuda"))]
+#[cfg_attr(feature = "cuda", allow(dead_code, reason = "compiled for lints alone"))]
 mod emulated;
 
 #[cfg(feature = "cuda")]
