@@ -1,32 +1,36 @@
 //! Runs a test on every backend that this CPU has.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use ctru_math::backend;
 
-/// All threads of a process use the same backend, so tests that select a backend take turns.
-static TURN: Mutex<()> = Mutex::new(());
+/// The number of tests that need the backend in use. All threads of a process use the same one, so
+/// a test that needs another one waits.
+static TESTS: Mutex<usize> = Mutex::new(0);
+static FREE: Condvar = Condvar::new();
 
-/// Runs `test` on one available backend after the other, then selects the backend that was in use
-/// before. A panic names the backend.
+/// Runs `test` on one available backend after the other. A panic names the backend.
 pub fn on_every_backend(mut test: impl FnMut()) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = backend::in_use();
     for backend in backend::available() {
+        let tests = TESTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = |tests: &mut usize| *tests > 0 && backend::in_use() != backend;
+        let mut tests = FREE.wait_while(tests, other).unwrap_or_else(PoisonError::into_inner);
         backend::select(backend).unwrap();
-        let on_panic = NameOnPanic(backend);
+        *tests += 1;
+        drop(tests);
+        let _in_use = InUse(backend);
         test();
-        drop(on_panic);
     }
-    backend::select(before).unwrap();
 }
 
-struct NameOnPanic(backend::Backend);
+struct InUse(backend::Backend);
 
-impl Drop for NameOnPanic {
+impl Drop for InUse {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("on the backend {}", self.0);
         }
+        *TESTS.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        FREE.notify_all();
     }
 }
