@@ -66,7 +66,16 @@ fn subtract(a: &mut [i64], factor: i64, shift: usize, b: &[i64], q: i64) {
 
 /// Inverts a number modulo the prime `q` by Fermat's theorem.
 fn inverse_number(a: i64, q: i64) -> i64 {
-    (0..q - 2).fold(1, |power, _| power * a % q)
+    power(a, q - 2, q)
+}
+
+fn power(a: i64, exponent: i64, q: i64) -> i64 {
+    if exponent == 0 {
+        return 1;
+    }
+    let root = power(a, exponent / 2, q);
+    let square = root * root % q;
+    if exponent % 2 == 0 { square } else { square * a % q }
 }
 
 #[test]
