@@ -11,7 +11,7 @@ use ctru_simt::ptx::Module;
 use libloading::Library;
 
 use super::pass_on_a_fake_driver;
-use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE, check};
+use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE};
 
 /// What the stand-in says and does beside the driver's functions.
 struct StandIn {
@@ -43,6 +43,13 @@ impl StandIn {
     }
 }
 
+fn launch(device: &CudaDevice, kernel: &Kernel) -> Result<(), RuntimeError> {
+    let queue = device.queue()?;
+    let (keys, output) = (queue.allocate::<u16>(64)?, queue.allocate::<u32>(64)?);
+    queue.launch(kernel, &[&keys, &output], Batch::each(1))?;
+    queue.synchronise()
+}
+
 /// Opens a device several times and launches a kernel each time. Checks that the driver compiles
 /// the module and the kernel the first time and never again.
 #[test]
@@ -55,7 +62,7 @@ fn each_is_compiled_once() {
     for _ in 0..3 {
         let device = CudaDevice::open(0, &MODULE).unwrap();
         assert!(device.resources(&REVERSE).unwrap().blocks > 0);
-        check(&device).unwrap();
+        launch(&device, &REVERSE).unwrap();
     }
     // What is outside of kernels, and the kernel.
     assert_eq!(stand_in.loads(), 2);
@@ -83,12 +90,6 @@ fn compilation_stops_no_other_launch() {
         .map(|name| unsafe { Kernel::new(module, name, SHAPE, PARAMETERS) });
     let (first, second): (&Kernel, &Kernel) =
         (Box::leak(Box::new(first)), Box::leak(Box::new(second)));
-    let launch = |device: CudaDevice, kernel: &Kernel| {
-        let queue = device.queue()?;
-        let (keys, output) = (queue.allocate::<u16>(64)?, queue.allocate::<u32>(64)?);
-        queue.launch(kernel, &[&keys, &output], Batch::each(1))?;
-        queue.synchronise()
-    };
     let stand_in = StandIn::open();
 
     /// Runs `work` on two threads while the driver compiles, and `beside` on this one.
@@ -116,12 +117,12 @@ fn compilation_stops_no_other_launch() {
     let open = move || CudaDevice::open(0, module);
     two_threads(&stand_in, open, || ());
     let device = open().unwrap();
-    two_threads(&stand_in, move || launch(device, first), || ());
+    two_threads(&stand_in, move || launch(&device, first), || ());
     two_threads(
         &stand_in,
-        move || launch(device, second),
+        move || launch(&device, second),
         || {
-            assert_eq!(launch(open().unwrap(), first), Ok(()));
+            assert_eq!(launch(&open().unwrap(), first), Ok(()));
         },
     );
     // Another module.
@@ -129,7 +130,7 @@ fn compilation_stops_no_other_launch() {
         &stand_in,
         || CudaDevice::open(0, &MODULE),
         || {
-            assert_eq!(launch(open().unwrap(), second), Ok(()));
+            assert_eq!(launch(&open().unwrap(), second), Ok(()));
         },
     );
     println!("compiled beside launches");
