@@ -356,12 +356,15 @@ impl<'a> Thread<'a> {
 impl<'a> Simt for Thread<'a> {
     type Global<T: Word> = View<'a, T>;
 
+    #[inline]
     fn thread(self) -> u32 {
         self.number
     }
+    #[inline]
     fn threads(self) -> u32 {
         self.block.threads
     }
+    #[inline]
     fn block(self) -> u32 {
         self.block.place[0]
     }
@@ -377,6 +380,7 @@ impl<'a> Simt for Thread<'a> {
     fn sync_warp(self) {
         self.wait(Request::SyncWarp);
     }
+    #[inline]
     fn shuffle(self, value: u32, lane: u32) -> u32 {
         self.exchange(Request::Shuffle, value, lane)
     }
