@@ -3,7 +3,7 @@
 // A failure in a helper is a failed test.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use ctru_gpu_kernels::ptx::MODULE as PTX;
 use ctru_gpu_kernels::table;
@@ -238,10 +238,15 @@ fn assert_all(degree: usize, launched: &BTreeSet<&str>, is_used: impl Fn(&str) -
 /// The smallest set.
 const SMALLEST: Parameters = <CtruPrime653>::PARAMETERS;
 
-/// Runs four operations of each kind of the smallest set on this PTX.
-fn smallest(text: String) -> Result<Results, EngineError> {
-    let device = EmulatedDevice::of_ptx(Box::leak(Box::new(Module::new(text.leak()))))?;
-    results(&engine(&device, 4, false), SMALLEST, 4)
+/// Runs four operations of each kind of the smallest set.
+fn smallest(device: &EmulatedDevice) -> Result<Results, EngineError> {
+    results(&engine(device, 4, false), SMALLEST, 4)
+}
+
+/// Does the same with this PTX.
+fn smallest_of(text: String) -> Result<Results, EngineError> {
+    let module = Box::leak(Box::new(Module::new(text.leak())));
+    smallest(&EmulatedDevice::of_ptx(module)?)
 }
 
 /// Returns why the interpreter stopped.
@@ -252,21 +257,19 @@ fn stopped(error: &EngineError) -> Option<&Error> {
     }
 }
 
-/// Returns the PTX with only the kernels that the smallest set needs: those without which it fails.
+/// Returns the PTX with only the kernels that the smallest set needs.
 fn needed() -> String {
-    let pieces = PTX.text().split_inclusive("\n}\n");
-    let kernels: HashMap<&str, &str> = pieces
-        .map(|piece| piece.split_at(piece.find(".visible .entry ").unwrap_or(piece.len())))
-        .map(|(_, kernel)| (kernel.split([' ', '(']).nth(2).unwrap_or_default(), kernel))
-        .collect();
+    let device = EmulatedDevice::of_ptx(&PTX).unwrap();
+    smallest(&device).unwrap();
+    let launched: BTreeSet<_> = device.launched().into_iter().collect();
+    let is_needed = |piece: &&str| match piece.split_once(".visible .entry ") {
+        Some((_, kernel)) => launched.contains(kernel.split('(').next().unwrap_or_default()),
+        None => true,
+    };
     // Tables come before the first kernel.
-    let (head, _) = PTX.text().split_once(".visible .entry ").unwrap();
-    let mut needed = head.to_owned();
-    loop {
-        let Err(missing) = smallest(needed.clone()) else { return needed };
-        let Some(Error::NoKernel(name)) = stopped(&missing) else { panic!("{missing}") };
-        needed.push_str(kernels[&**name]);
-    }
+    let (tables, kernels) = PTX.text().split_at(PTX.text().find(".visible .entry ").unwrap());
+    let kernels: String = kernels.split_inclusive("\n}\n").filter(is_needed).collect();
+    tables.to_owned() + &kernels
 }
 
 /// Returns whether the interpreter knows all instructions of a text.
@@ -312,7 +315,7 @@ fn a_changed_bit_is_noticed() {
             continue;
         }
         let to = changed[start..][..instruction.text.len()].to_owned();
-        match smallest(changed) {
+        match smallest_of(changed) {
             Err(error) => {
                 assert!(matches!(stopped(&error), Some(Error::Broken(_))), "{to}: {error}");
                 broken += 1;
@@ -322,7 +325,7 @@ fn a_changed_bit_is_noticed() {
             Ok(_) => {
                 let mut trap = text.clone();
                 trap.replace_range(start..start + instruction.text.len(), "trap");
-                assert!(smallest(trap).is_ok(), "{} became {to}", instruction.text);
+                assert!(smallest_of(trap).is_ok(), "{} became {to}", instruction.text);
                 not_executed += 1;
             }
         }
