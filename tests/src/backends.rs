@@ -9,7 +9,8 @@ use ctru_math::backend;
 static TESTS: Mutex<usize> = Mutex::new(0);
 static FREE: Condvar = Condvar::new();
 
-/// Runs `test` on one available backend after the other. A panic names the backend.
+/// Runs `test` on one available backend after the other, and leaves the widest one selected. `test`
+/// must not call this function. A panic names the backend.
 pub fn on_every_backend(mut test: impl FnMut()) {
     for backend in backend::available() {
         let tests = TESTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +31,10 @@ impl Drop for InUse {
         if std::thread::panicking() {
             eprintln!("on the backend {}", self.0);
         }
-        *TESTS.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        FREE.notify_all();
+        let mut tests = TESTS.lock().unwrap_or_else(PoisonError::into_inner);
+        *tests -= 1;
+        if *tests == 0 {
+            FREE.notify_all();
+        }
     }
 }

@@ -262,9 +262,9 @@ fn needed() -> String {
     let device = EmulatedDevice::of_ptx(&PTX).unwrap();
     smallest(&device).unwrap();
     let launched: BTreeSet<_> = device.launched().into_iter().collect();
-    let is_needed = |piece: &&str| match piece.split_once(".visible .entry ") {
-        Some((_, kernel)) => launched.contains(kernel.split('(').next().unwrap_or_default()),
-        None => true,
+    let is_needed = |piece: &&str| {
+        let (_, kernel) = piece.split_once(".visible .entry ").unwrap();
+        launched.contains(kernel.split('(').next().unwrap())
     };
     // Tables come before the first kernel.
     let (tables, kernels) = PTX.text().split_at(PTX.text().find(".visible .entry ").unwrap());

@@ -69,12 +69,13 @@ fn inverse_number(a: i64, q: i64) -> i64 {
     power(a, q - 2, q)
 }
 
+/// Returns the power `a^exponent` modulo `q`.
 fn power(a: i64, exponent: i64, q: i64) -> i64 {
     if exponent == 0 {
         return 1;
     }
-    let root = power(a, exponent / 2, q);
-    let square = root * root % q;
+    let half = power(a, exponent / 2, q);
+    let square = half * half % q;
     if exponent % 2 == 0 { square } else { square * a % q }
 }
 

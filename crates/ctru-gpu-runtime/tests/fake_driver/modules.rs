@@ -43,6 +43,7 @@ impl StandIn {
     }
 }
 
+/// Launches a kernel for one operation, and waits for it.
 fn launch(device: &CudaDevice, kernel: &Kernel) -> Result<(), RuntimeError> {
     let queue = device.queue()?;
     let (keys, output) = (queue.allocate::<u16>(64)?, queue.allocate::<u32>(64)?);
