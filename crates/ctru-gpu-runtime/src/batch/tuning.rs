@@ -35,7 +35,7 @@ pub struct Tuning {
     // Kernels.
     /// The largest batch whose chunks are done by one kernel for whole operations. Record: 1024
     /// encapsulations in four chunks, copied by the host, are faster with it on an H200, and 4096
-    /// are slower; research/mechanisms.md, "for 1,024 in several chunks".
+    /// are slower; mechanisms.md, "for 1,024 in several chunks".
     pub whole_batch: usize,
     /// The same for batches with one key that receive their rows: the kernel decodes the key for
     /// each operation. Record: mechanisms.md, "not for 1,024 with one private key".
@@ -86,7 +86,7 @@ pub struct Tuning {
     pub temporal_results: usize,
     /// The share of derived rows that the device sends to pinned memory; the host copies the
     /// others. Record: mechanisms.md, "public keys sent by the device"; for several devices,
-    /// research/experiments.md, "kept copies and chunks".
+    /// experiments.md, "kept copies and chunks".
     pub sent: Sent,
 
     // Chunks.

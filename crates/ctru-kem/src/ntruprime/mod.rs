@@ -3,8 +3,8 @@
 //!
 //! `kem` has the operations, `hash` the hash functions, `draw` the polynomials that follow from
 //! random bytes, and `scheme` what the parameter sets use. The arithmetic is that of [`ctru_math`].
-//! The module is no part of the public interface. Two packages of this project see it:
-//! `tests/no-std` checks operations side by side with it, and `research` measures it.
+//! The module is no part of the public interface: packages of this project test and measure single
+//! operations with it.
 //!
 //! Source: D. J. Bernstein, B. B. Brumley, M.-S. Chen, C. Chuengsatiansup, T. Lange, A. Marotzke,
 //! B.-Y. Peng, N. Tuveri, C. van Vredendaal, B.-Y. Yang, "NTRU Prime: round 3", 2020.
