@@ -225,6 +225,11 @@ fn generation_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime653<MixedRadix>>();
     check_generation_to_pinned_memory::<CtruPrime761<Packed13>>();
     check_generation_to_pinned_memory::<Sntrup761>();
+}
+
+#[test]
+#[ignore = "takes long; CI runs it"]
+fn generation_of_larger_keys_to_pinned_memory() {
     check_generation_to_pinned_memory::<CtruPrime1277<MixedRadix>>();
 }
 
