@@ -347,15 +347,13 @@ fn division_is_exact_for_the_radices_of_the_rings() {
             [ctru_math::$ring::MIXED_RADIX, ctru_math::$ring::MIXED_RADIX_THIRDS]
         };
     }
-    let mut radices = Vec::new();
     for plan in ctru_math::for_each_ring!([of_ring]).as_flattened() {
-        radices.push(plan.root());
-        radices.extend(plan.levels().iter().flat_map(|level| [level.radix, level.last_radix]));
+        division_is_exact(plan.root());
+        for level in plan.levels() {
+            division_is_exact(level.radix);
+            division_is_exact(level.last_radix);
+        }
     }
-    // Most levels of a plan have one radix, not two.
-    radices.sort_by_key(|radix| radix.value);
-    radices.dedup_by_key(|radix| radix.value);
-    radices.into_iter().for_each(division_is_exact);
 }
 
 /// Checks the premises of the proof at `Radix::divide` for all radices.
