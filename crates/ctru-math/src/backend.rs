@@ -123,7 +123,7 @@ pub fn in_use() -> Backend {
 /// Returns the backend for loops in which half of the loads are not aligned. This is the backend in
 /// use, except that a Zen 4 takes AVX2 in place of AVX-512 if the build has both. A load of 64
 /// bytes that is not aligned crosses a cache line on every CPU, and this costs a Zen 4 more than a
-/// Xeon: there, a key pair of CTRU-Prime-761 takes 136 us, and 108 us with division steps on AVX2.
+/// Xeon: with division steps on AVX-512, a key pair takes 1.25 to 1.5 times as long there.
 pub(crate) fn for_unaligned_loads() -> Backend {
     match in_use() {
         #[cfg(all(target_arch = "x86_64", not(target_env = "sgx")))]
