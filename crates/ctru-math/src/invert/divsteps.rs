@@ -146,7 +146,7 @@ impl<V: Vector> Step<V> {
     fn apply(&self, f: V, g: V) -> (V, V) {
         let product = g.mul_low(self.f0).sub(f.mul_low(self.g0));
         let quotient = g.mul_high(self.f0_ratio).sub(f.mul_high(self.g0_ratio));
-        (f.xor(self.swap.and(f.xor(g))), product.sub(quotient.mul_low(self.q)))
+        (self.swap.select(g, f), product.sub(quotient.mul_low(self.q)))
     }
 }
 

@@ -103,7 +103,8 @@ pub(crate) trait Vector: Copy {
     fn xor(self, y: Self) -> Self;
     /// Returns the bitwise disjunction.
     fn or(self, y: Self) -> Self;
-    /// Returns the bits of `x` where `self` has ones, and those of `y` where it has zeros.
+    /// Returns the lanes of `x` where `self` is -1, and those of `y` where it is 0. Callers pass no
+    /// other masks.
     #[inline(always)]
     fn select(self, x: Self, y: Self) -> Self {
         y.xor(self.and(x.xor(y)))
@@ -197,7 +198,7 @@ mod tests {
                     a.and(b),
                     a.xor(simd.splat(y[0])),
                     a.or(b),
-                    a.select(b, simd.splat(y[0])),
+                    a.mul_high(simd.splat(1)).select(b, simd.splat(y[0])),
                     a.mul_round(b),
                     a.min_unsigned(b),
                     low,

@@ -120,6 +120,9 @@ impl Vector for I16x16 {
         fn or(x: I16x16, y: I16x16) -> I16x16 {
             I16x16(_mm256_or_si256(x.0, y.0))
         }
+        fn select(mask: I16x16, x: I16x16, y: I16x16) -> I16x16 {
+            I16x16(_mm256_blendv_epi8(y.0, x.0, mask.0))
+        }
         fn lanes_down(x: I16x16) -> I16x16 {
             let halves_swapped = _mm256_permute4x64_epi64::<0b01_00_11_10>(x.0);
             I16x16(_mm256_alignr_epi8::<2>(halves_swapped, x.0))
