@@ -132,10 +132,11 @@ impl<P: ParameterSet> EncapsulationKey<P> {
         &self.bytes
     }
 
-    /// Returns the key with `h = 0`. Output slices hold it before an engine fills them.
+    /// Returns the key whose bytes are all zero. Output slices hold it before an engine fills them.
     ///
-    /// Operations accept it, but everybody can read the shared secrets that are encapsulated to it.
-    /// Its bytes are all zero, and [`from_bytes`](Self::from_bytes) refuses them.
+    /// Single operations accept it, but the shared secrets that are encapsulated to it are no
+    /// secrets. [`from_bytes`](Self::from_bytes) refuses its bytes for CTRU-Prime, where `h = 0`,
+    /// and accepts them for NTRU Prime, where all bytes are a key.
     #[must_use]
     pub fn placeholder() -> Self {
         let mut key = Self { bytes: Array::zeroed() };
@@ -206,11 +207,11 @@ impl<P: ParameterSet> DecapsulationKey<P> {
         &self.bytes
     }
 
-    /// Returns the key with `f = 1`, `h = 0` and `z = 0`, which everybody knows. Engines fill
-    /// slices that the caller has allocated, so the slices must hold keys before.
+    /// Returns a key that everybody knows: `f = 1`, `h = 0` and `z = 0` for CTRU-Prime. Engines
+    /// fill slices that the caller has allocated, so the slices must hold keys before.
     ///
-    /// Operations accept the placeholder, but [`from_bytes`](Self::from_bytes) refuses its bytes
-    /// and [`check`](Self::check) returns an error.
+    /// Single operations accept the placeholder, but [`from_bytes`](Self::from_bytes) refuses its
+    /// bytes and [`check`](Self::check) returns an error.
     ///
     /// The type does not implement `Default`, because a default could put a known key where the
     /// caller expects a secret one.

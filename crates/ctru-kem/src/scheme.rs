@@ -135,7 +135,7 @@ pub trait Scheme: 'static {
     /// # Errors
     /// [`InvalidDecapsulationKey::Inconsistent`] if they do not.
     fn check(key: &Self::Private) -> Result<(), InvalidDecapsulationKey>;
-    /// Writes a well-formed encapsulation key that nobody can use.
+    /// Writes a well-formed encapsulation key that gives no secrecy.
     fn write_encapsulation_placeholder(key: &mut [u8]);
     /// Writes a decapsulation key that operations accept and [`read_private`](Self::read_private)
     /// refuses.

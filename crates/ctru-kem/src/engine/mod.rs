@@ -7,8 +7,8 @@
 //! Before a call, output slices hold placeholders and defaults, which are not secret. Use an output
 //! only after `Ok`. [`EncapsulationKey::from_bytes`](crate::EncapsulationKey::from_bytes) and
 //! [`DecapsulationKey::from_bytes`](crate::DecapsulationKey::from_bytes) refuse the bytes of a
-//! placeholder, and [`SharedSecret::is_placeholder`](crate::SharedSecret::is_placeholder)
-//! recognises a default.
+//! placeholder, except for encapsulation keys of NTRU Prime, where all bytes are a key, and
+//! [`SharedSecret::is_placeholder`](crate::SharedSecret::is_placeholder) recognises a default.
 //!
 //! An engine has threads, which do not exist in a fork of its process. There, a batch would wait
 //! for them forever, and so would the end of the engine: make an engine in each process, and let

@@ -44,7 +44,8 @@ pub trait Engine<P: ParameterSet>: BatchEngine {
     /// operations as keys.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine has no memory for the keys, or if it fails.
+    /// [`EngineError`] if the engine has no memory for the keys, if a key is a placeholder that
+    /// `from_bytes` refuses, or if the engine fails.
     fn load_encapsulation_keys(
         &self,
         keys: &[EncapsulationKey<P>],
@@ -57,7 +58,8 @@ pub trait Engine<P: ParameterSet>: BatchEngine {
     /// dropped.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine has no memory for the keys, or if it fails.
+    /// [`EngineError`] if the engine has no memory for the keys, if a key is a placeholder that
+    /// `from_bytes` refuses, or if the engine fails.
     fn load_decapsulation_keys(
         &self,
         keys: &[DecapsulationKey<P>],

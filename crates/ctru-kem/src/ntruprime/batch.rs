@@ -31,33 +31,37 @@ pub fn generate_batch<R: NtruPrimeArithmetic, K: AsMut<[u8]>>(
 ) -> Result<(), NoRandomness> {
     let count = public.len();
     assert_eq!(private.len(), count);
+    // Polynomials stay where they are until they are dropped, which wipes them: a move out of a
+    // vector would leave a copy.
     let mut g = Vec::with_capacity(count);
     for i in 0..count {
         g.push(draw_small::<R>(&mut |bytes| sources(i, bytes))?);
     }
     let mut nodes: Vec<SmallPoly<R>> = g.iter().chain(&g).cloned().collect();
     ternary::invert_batch(&mut nodes);
-    let mut keys = Vec::with_capacity(count);
-    for (i, (mut g, mut g_inverse)) in g.into_iter().zip(nodes.drain(count..)).enumerate() {
+    let inverses_of_g = &mut nodes[count..];
+    let mut f = Vec::with_capacity(count);
+    for i in 0..count {
         // Zero stands for no inverse. How often `g` is drawn is no secret.
-        while g_inverse == SmallPoly::zero() {
-            g = draw_small::<R>(&mut |bytes| sources(i, bytes))?;
-            g_inverse = ternary::invert(&g).into_option().unwrap_or_else(SmallPoly::zero);
+        while inverses_of_g[i] == SmallPoly::zero() {
+            g[i] = draw_small::<R>(&mut |bytes| sources(i, bytes))?;
+            inverses_of_g[i] =
+                ternary::invert(&g[i]).into_option().unwrap_or_else(SmallPoly::zero);
         }
-        let f = draw_short::<R>(&mut |bytes| sources(i, bytes))?;
-        keys.push(KeyPolynomials { f, g, g_inverse });
+        f.push(draw_short::<R>(&mut |bytes| sources(i, bytes))?);
     }
     wipe_stack::<STACK>();
 
-    let elements: Vec<_> = keys.iter().map(|key| &key.f).collect();
+    let elements: Vec<_> = f.iter().collect();
     let mut inverses = std::vec![Poly::zero(); count];
     let mut room: Vec<BatchNode<R>> = (0..count).map(|_| BatchNode::new()).collect();
     invert_batch(&elements, &mut inverses, &mut room).expect("room for the batch");
     let (parts, mut multiplier) = (parts::<R>(), Multiplier::new());
-    for (i, (key, inverse)) in keys.iter().zip(&inverses).enumerate() {
+    for (i, f) in f.iter().enumerate() {
         let private = private[i].as_mut();
         assert_eq!(private.len(), private_key_bytes::<R>());
-        key.assemble(&mut multiplier, inverse, &mut public[i], private);
+        let polynomials = KeyPolynomials { f, g: &g[i], g_inverse: &inverses_of_g[i] };
+        polynomials.assemble(&mut multiplier, &inverses[i], &mut public[i], private);
         sources(i, &mut private[parts.rho..parts.hash])?;
     }
     let (groups, rest) = public.as_chunks::<GROUP>();

@@ -100,7 +100,7 @@ pub fn generate<R: NtruPrimeArithmetic>(
     let f = draw_short::<R>(source)?;
     wipe_stack::<STACK>();
     let inverse = invert(&Poly::from(&f)).expect("f is not zero, and R_q is a field");
-    let polynomials = KeyPolynomials { f, g, g_inverse };
+    let polynomials = KeyPolynomials { f: &f, g: &g, g_inverse: &g_inverse };
     polynomials.assemble(&mut Multiplier::new(), &inverse, public, private);
     let parts = parts::<R>();
     source(&mut private[parts.rho..parts.hash])?;
@@ -110,13 +110,13 @@ pub fn generate<R: NtruPrimeArithmetic>(
 }
 
 /// The polynomials of a key pair.
-pub(super) struct KeyPolynomials<R: NtruPrimeArithmetic> {
-    pub(super) f: SmallPoly<R>,
-    pub(super) g: SmallPoly<R>,
-    pub(super) g_inverse: SmallPoly<R>,
+pub(super) struct KeyPolynomials<'a, R: NtruPrimeArithmetic> {
+    pub(super) f: &'a SmallPoly<R>,
+    pub(super) g: &'a SmallPoly<R>,
+    pub(super) g_inverse: &'a SmallPoly<R>,
 }
 
-impl<R: NtruPrimeArithmetic> KeyPolynomials<R> {
+impl<R: NtruPrimeArithmetic> KeyPolynomials<'_, R> {
     /// Writes the public key, and the private key but for its ends: `rho` and the hash. `inverse`
     /// is `1/f`.
     pub(super) fn assemble(
@@ -126,17 +126,31 @@ impl<R: NtruPrimeArithmetic> KeyPolynomials<R> {
         public: &mut R::MixedRadixBytes,
         private: &mut [u8],
     ) {
-        let h = ternary::third(&multiplier.mul_small(inverse, &self.g));
+        let h = ternary::third(&multiplier.mul_small(inverse, self.g));
         *public = mixed_radix::encode_shifted(&h);
         let parts = parts::<R>();
         let mut bytes = Secret::zeroed();
-        packed::pack(&self.f, &mut *bytes);
+        packed::pack(self.f, &mut *bytes);
         private[..parts.g_inverse].copy_from_slice(bytes.as_ref());
-        packed::pack(&self.g_inverse, &mut *bytes);
+        packed::pack(self.g_inverse, &mut *bytes);
         private[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
         wipe_stack::<SPILLED>();
         private[parts.public..parts.rho].copy_from_slice(public.as_ref());
     }
+}
+
+/// Writes a private key that everybody knows: `f` with the first coefficients 1, and zeros for all
+/// other parts. Operations accept it. Its hash is not that of its public key, and zero is not an
+/// inverse, so [`PrivateKey::read`] and [`PrivateKey::is_consistent`] refuse it.
+pub(super) fn write_placeholder<R: NtruPrimeArithmetic>(key: &mut [u8]) {
+    let parts = parts::<R>();
+    key.fill(0);
+    let mut bytes = R::TernaryBytes::zeroed();
+    let zero = SmallPoly::<R>::zero();
+    packed::pack(&ternary::short_or_ones(&zero), &mut bytes);
+    key[..parts.g_inverse].copy_from_slice(bytes.as_ref());
+    packed::pack(&zero, &mut bytes);
+    key[parts.g_inverse..parts.public].copy_from_slice(bytes.as_ref());
 }
 
 /// Bytes of the stack that hold secrets of a key generation: words, bits and lanes.

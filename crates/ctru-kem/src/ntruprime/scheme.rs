@@ -9,7 +9,9 @@ use ctru_math::array::Array;
 #[cfg(feature = "std")]
 use super::batch::generate_from_seeds;
 use super::draw::{Named, Use, from_seed, short_from_seeds};
-use super::kem::{PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start};
+use super::kem::{
+    PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start, write_placeholder,
+};
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
@@ -146,14 +148,13 @@ impl<R: Named> Scheme for NtruPrime<R> {
         if key.is_consistent() { Ok(()) } else { Err(InvalidDecapsulationKey::Inconsistent) }
     }
 
-    /// Writes zeros, to which nobody can decapsulate.
+    /// Writes zeros. They are a key, as all bytes are.
     fn write_encapsulation_placeholder(key: &mut [u8]) {
         key.fill(0);
     }
 
-    /// Writes zeros: each coefficient of `f` is -1, which no key has.
     fn write_decapsulation_placeholder(key: &mut [u8]) {
-        key.fill(0);
+        write_placeholder::<R>(key);
     }
 
     fn encapsulate<const N: usize>(

@@ -9,6 +9,7 @@
 
 mod allocator;
 
+use std::array;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allocator::{Watch, given_back, in_use, look_for};
@@ -17,9 +18,10 @@ use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrimeSet, DecapsulationKey, EncapsulationKey, KeyPairSeed,
-    SEED_BYTES, SharedSecret,
+    SEED_BYTES, SharedSecret, Sntrup761,
 };
-use ctru_math::Ring;
+use ctru_math::codec::ternary::unpack;
+use ctru_math::{NtruPrimeRing, R761, Ring, SmallPoly, ternary};
 use ctru_tests::every_ctru_prime_set;
 use pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
 use sha3::{Digest, Sha3_512};
@@ -122,6 +124,38 @@ fn batches_on_cores<P: CtruPrimeSet>() {
     let engine = CpuEngine::with_threads(2).unwrap();
     let case = Case::<P>::watched();
     case.run(&engine);
+    assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
+    assert_eq!(in_use(), 0, "words of secrets in memory that is in use");
+}
+
+/// Generates key pairs of NTRU Prime together. Their polynomials are longer on the heap than in
+/// keys.
+#[test]
+fn key_pairs_of_ntru_prime() {
+    type P = Sntrup761;
+    let _alone = alone();
+    let engine = CpuEngine::with_threads(2).unwrap();
+    let (seed, z) = KEY_SEED.split_first_chunk().unwrap();
+    let key = DecapsulationKey::<P>::generate_deterministic(seed, z.try_into().unwrap());
+    let (packed, _) = key.as_array().as_chunks::<{ R761::TERNARY_BYTES }>();
+    let polynomials = [&packed[0], &packed[1]].map(|bytes| unpack::<R761>(bytes).unwrap());
+    let g = ternary::invert(&polynomials[1]).unwrap();
+    let bytes = |polynomial: &SmallPoly<R761>| -> [u8; R761::N] {
+        array::from_fn(|i| polynomial.coefficients()[i] as u8)
+    };
+    let polynomials = [&g, &polynomials[1]].map(bytes);
+    let words = polynomials.iter().flat_map(|bytes| bytes.windows(8));
+    // Words with more zeros may be small integers.
+    let is_distinct = |word: &&[u8]| word.iter().filter(|&&byte| byte != 0).count() > 3;
+    let secrets = [&seed[..], &packed[0], &packed[1]].into_iter().chain(words.filter(is_distinct));
+    look_for(&secrets.collect::<Vec<_>>());
+    let mut private = [const { None }; COUNT].map(|_: Option<()>| DecapsulationKey::placeholder());
+    let seeds = Seeds::Each(&[*KEY_SEED; COUNT]);
+    engine.generate_decapsulation_keys(seeds, &mut private).unwrap();
+    assert!(private.iter().all(|made| *made == key));
+    let polynomial = Box::new(g.clone());
+    assert!(in_use() > R761::N / 2, "the search does not find a polynomial");
+    drop(polynomial);
     assert_eq!(given_back(), 0, "words of secrets in memory that was given back");
     assert_eq!(in_use(), 0, "words of secrets in memory that is in use");
 }

@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 
-use ctru_kem::engine::{CpuEngine, Engine, Seeds};
+use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, InvalidDecapsulationKey, ParameterSet, Sntrup653, Sntrup1277,
+    Ciphertext, DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet,
+    SharedSecret, Sntrup653, Sntrup1277,
 };
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::random::Generator;
@@ -12,7 +13,7 @@ use ctru_tests::vectors::array;
 use shake::Shake256;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 
-every_set_on_every_backend!(altered_keys, altered_ciphertexts);
+every_set_on_every_backend!(altered_keys, altered_ciphertexts, placeholders);
 
 fn key<P: ParameterSet>() -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&[1; 32], &[0; 32])
@@ -48,6 +49,25 @@ fn altered_keys<P: ParameterSet>() {
             }
         }
     }
+}
+
+/// Operations accept placeholders, but nobody can take the private one for a key.
+fn placeholders<P: ParameterSet>() {
+    let private = DecapsulationKey::<P>::placeholder();
+    let public = private.encapsulation_key();
+    assert!(public == EncapsulationKey::placeholder());
+    assert_eq!(EncapsulationKey::from_bytes(public.as_bytes()), Ok(public.clone()));
+    let read = DecapsulationKey::<P>::from_bytes(private.as_bytes());
+    assert_eq!(read, Err(InvalidDecapsulationKey::Hash));
+    assert_eq!(private.check(), Err(InvalidDecapsulationKey::Inconsistent));
+    let tested = private.pairwise_test(&[3; 32]);
+    assert_eq!(tested, Err(InvalidDecapsulationKey::Inconsistent));
+    let (ciphertext, _) = public.encapsulate_deterministic(&[4; 32]);
+    let secret = private.decapsulate(&ciphertext);
+    let mut secrets = [SharedSecret::default()];
+    let engine = CpuEngine::with_threads(1).unwrap();
+    engine.decapsulate(Keys::One(&private), &[ciphertext], &mut secrets).unwrap();
+    assert!(secrets[0] == secret);
 }
 
 /// Each altered byte of a ciphertext gives another secret, always the same one, which `rho`
