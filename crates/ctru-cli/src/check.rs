@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Keys, PEM or raw, - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathOrStdio>,
-    /// Parameter set of raw keys; without it, the length of a raw key tells a set of CTRU-Prime
+    /// Parameter set of the keys; without it, the length of a raw key tells a set of CTRU-Prime
     #[arg(long, value_name = "SET", value_parser = set_parser())]
     set: Option<Set>,
 }
@@ -81,7 +81,7 @@ fn pairs<'a>(keys: &'a [Valid<'a>]) -> impl Iterator<Item = (&'a Valid<'a>, &'a 
     })
 }
 
-/// Checks one file, which holds a raw key of `set` if that is given.
+/// Checks one file, which holds a key of `set` if that is given.
 fn check(file: &PathOrStdio, set: Option<Set>) -> Result<Valid<'_>, Error> {
     const WANTED: &[Kind] = &[Kind::PublicKey, Kind::PrivateKey];
     let (kind, parameters, key) =

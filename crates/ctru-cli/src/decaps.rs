@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Private key, PEM or raw, - for standard input
     #[arg(long, short, value_name = "FILE")]
     key: PathOrStdio,
-    /// Parameter set of a raw key; without it, the length of a raw key tells a set of CTRU-Prime
+    /// Parameter set of the key; without it, the length of a raw key tells a set of CTRU-Prime
     #[arg(long, value_name = "SET", value_parser = set_parser())]
     set: Option<Set>,
     /// Ciphertext, PEM or raw, - for standard input

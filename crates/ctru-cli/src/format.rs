@@ -58,17 +58,20 @@ pub(crate) fn pkcs8_contents(kind: Kind, der: Zeroizing<Vec<u8>>, raw: bool) -> 
     if raw { der } else { armour(&pkcs8_label(kind), &der) }
 }
 
-/// Parses a key of one of the kinds `wanted`, a raw one of `set` if that is given. Returns its
-/// kind, its parameters and its bytes.
+/// Parses a key of one of the kinds `wanted`, of `set` if that is given. Returns its kind, its
+/// parameters and its bytes.
 ///
 /// # Errors
-/// [`Problem`] if the contents are not a key of these kinds.
+/// [`Problem`] if the contents are not a key of these kinds, or one of another set.
 pub(crate) fn parse_key(
     wanted: &'static [Kind],
     set: Option<Set>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Kind, Parameters, Zeroizing<Vec<u8>>), Problem> {
     let (object, bytes) = parse(wanted, None, set, contents)?;
+    if let Some(set) = set.filter(|&set| set != object.set) {
+        return Err(Problem::OtherSet { set, found: object });
+    }
     let encoding = object.encoding.expect("the length of a key tells its encoding");
     let parameters = Parameters::new(object.set, encoding).expect("the object is in the list");
     Ok((object.kind, parameters, bytes))

@@ -92,6 +92,9 @@ pub(crate) enum Problem {
     /// The ciphertext belongs to another parameter set or encoding than the key.
     #[error("a {found}, but the key is of {key}")]
     OtherParameters { key: Parameters, found: Object },
+    /// The key belongs to another parameter set than the command line says.
+    #[error("a {found}, but --set is {}", set.id())]
+    OtherSet { set: Set, found: Object },
     /// The bytes are not a valid public key.
     #[error("not a valid public key: {0}")]
     PublicKey(#[from] InvalidEncapsulationKey),

@@ -482,6 +482,14 @@ fn secrets_agree_for_ntru_prime() {
         let report = sandbox.succeed("check k k.pub");
         assert_contains(&report, &[&format!("valid {set} mixed-radix private key")]);
     }
+    // Raw public keys of sntrup653 have the length of those of CTRU-Prime-653.
+    for raw in ["--raw", ""] {
+        sandbox.succeed(&format!("keygen --set 653 --out k {raw} --force"));
+        for line in ["encaps -k k.pub -c c2 -s s3", "decaps -k k -c c -s s3", "check k.pub"] {
+            let error = sandbox.fail(&format!("{line} --set sntrup761"));
+            assert_contains(&error, &["CTRU-Prime-653", "key, but --set is sntrup761"]);
+        }
+    }
     let error = sandbox.fail("keygen --set sntrup761 --encoding packed13 --out p");
     assert_contains(&error, &["the keys of sntrup761 have no packed13 encoding"]);
 }
