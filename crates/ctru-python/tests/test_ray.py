@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -283,9 +284,12 @@ def test_file_systems_without_links(tmp_path, monkeypatch, code):
 
 def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
     out = tmp_path / "keys"
-    out.mkdir()
-    unfinished = out / ".part.tmp"
-    unfinished.touch()
+    below = out / ".cache.tmp"
+    below.mkdir(parents=True)
+    unfinished = _files.temporary_name(out / "part-00000000.parquet")
+    others = [_files.temporary_name(below / "part-00000000.parquet"), out / ".other.tmp"]
+    for path in (unfinished, *others):
+        path.touch()
     with _files.locked(out):
         command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
         command += ["--out", str(out), "--device", "cpu", "--actors", "1"]
@@ -293,6 +297,7 @@ def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
         assert unfinished.exists()
     assert main(command) == 0
     assert not unfinished.exists()
+    assert all(path.exists() for path in others)
 
 
 def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
@@ -549,14 +554,29 @@ def test_secrets_are_columns_only_if_named(nodes, tmp_path, seed_file):
         ctru.ray.encapsulate(public, set="762", seed_file=seed_file, context="x")
 
 
-def test_seed_files(tmp_path):
+def test_seed_files(tmp_path, monkeypatch):
     from ctru.ray._work import read_seed
 
     path = tmp_path / "seed"
-    assert main(["seed", str(path)]) == 0
+    synced = []
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_mode))
+        assert main(["seed", str(path)]) == 0
+    # The file, then its folder.
+    assert [stat.S_ISDIR(mode) for mode in synced] == [False, True]
     assert path.stat().st_mode & 0o777 == 0o600
-    assert len(read_seed(str(path))) == 32
+    seed = read_seed(str(path))
+    assert len(seed) == 32
     assert main(["seed", str(path)]) == 1
+    assert read_seed(str(path)) == seed
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "no space is left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        assert main(["seed", str(tmp_path / "other")]) == 1
+    assert list(tmp_path.iterdir()) == [path]
     for mode in (0o640, 0o604, 0o610):
         path.chmod(mode)
         with pytest.raises(PermissionError, match=f"{mode:04o}"):
@@ -585,14 +605,15 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
     refused(["51" if part == "50" else part for part in job], "another rows_per_file", capsys)
     other = tmp_path / "other"
     assert main(["seed", str(other)]) == 0
-    (out / "part-00000001.parquet").unlink()
-    refused(
-        [str(other) if part == seed_file else part for part in job],
-        "not the one of the parts",
-        capsys,
-    )
+    with_other = [str(other) if part == seed_file else part for part in job]
+    # First no part is left to do, then one.
+    refused(with_other, "not the one of the parts that are done", capsys)
     other.chmod(0o644)
-    refused([str(other) if part == seed_file else part for part in job], "0644", capsys)
+    refused(with_other, "0644", capsys)
+    (out / "part-00000001.parquet").unlink()
+    refused(with_other, "0644", capsys)
+    other.chmod(0o600)
+    refused(with_other, "not the one of the parts that are done", capsys)
     assert main(job) == 0
     refused(encaps(out, out, seed_file), "another folder", capsys)
     refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files", capsys)

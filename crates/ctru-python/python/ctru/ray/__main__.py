@@ -8,6 +8,7 @@ and how many of them passed before the first actor was ready.
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import logging
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 import ray
 
 from .. import SETS
-from . import _job
+from . import _files, _job
 from ._work import Work
 
 
@@ -87,9 +88,15 @@ def parser() -> argparse.ArgumentParser:
 
 def write_seed(path: Path) -> None:
     """Writes 32 random bytes to a new file that its owner alone may read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(32))
+    _, has_name = _files.create(path, 0o600, lambda file: file.write(secrets.token_bytes(32)))
+    if not has_name:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    # Keys may depend on the seed soon, so its name must outlast a loss of power.
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def run_job(args: argparse.Namespace) -> None:

@@ -10,10 +10,10 @@ import os
 import re
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from ._errors import JobError
 
@@ -27,8 +27,10 @@ _MISSING = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK)
 #: Files in the format of Parquet without rows: what other programs note about a whole folder.
 _NOTES = ("_metadata", "_common_metadata")
 
-#: The names of files that are not complete yet, as `temporary_name` makes them.
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp", re.DOTALL)
+#: The names of files that are not complete yet, as `temporary_name` makes them of other names.
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp", re.DOTALL)
+
+_Result = TypeVar("_Result")
 
 
 def files(folder: Path) -> Iterator[tuple[Path, bool]]:
@@ -127,14 +129,29 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
 
 
-def write(path: Path, content: bytes) -> None:
-    """Writes a small file so that it is complete or absent."""
+def remove_unfinished(paths: Iterable[Path]) -> None:
+    """Removes, beside these files, what was begun for them and is not complete."""
+    own = set(paths)
+    for folder in {path.parent for path in own}:
+        for name in os.listdir(folder):
+            path, known = folder / name, _TEMPORARY.fullmatch(name)
+            if known and folder / known[1] in own and path.is_file() and not path.is_symlink():
+                path.unlink(missing_ok=True)
+
+
+def create(path: Path, mode: int, fill: Callable[[BinaryIO], _Result]) -> tuple[_Result, bool]:
+    """Makes a file of what `fill` writes, which is complete or absent. Returns what `fill` returns
+    and whether the file has its name: a file that is there stays."""
     temporary = temporary_name(path)
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            result = fill(file)
+            file.flush()
+            os.fsync(file.fileno())
+        return result, publish(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def publish(temporary: Path, path: Path) -> bool:

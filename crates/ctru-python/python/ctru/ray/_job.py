@@ -11,7 +11,6 @@ there.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections import deque
@@ -96,7 +95,8 @@ class Job:
         else:
             if any(_files.is_parquet(path) for path, _ in _files.files(self.out)):
                 raise JobError(f"the folder {self.out} has Parquet files of no job")
-            _files.write(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n")
+            content = json.dumps(record, indent=1, sort_keys=True).encode() + b"\n"
+            _files.create(path, 0o666, lambda file: file.write(content))
         for part in self.parts:
             path = self.out / part.name
             if path.exists():
@@ -205,18 +205,10 @@ class PartWorker:
             return self._each(part, lambda _: None)
         path = self._out / part.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _files.temporary_name(path)
         # Nobody else may read a file with secrets.
         mode = 0o600 if self._is_secret else 0o666
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                done = self._into(file, part)
-                file.flush()
-                os.fsync(file.fileno())
-            return done if _files.publish(temporary, path) else read_done(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        done, has_name = _files.create(path, mode, lambda file: self._into(file, part))
+        return done if has_name else read_done(path)
 
     def _into(self, file: Any, part: Part) -> Done:
         """Computes a part and writes it to an open file."""
@@ -302,6 +294,8 @@ class Driver:
         remote: Any = ray.remote(PartWorker)
         self._class = remote.options(max_concurrency=3, scheduling_strategy="SPREAD", **resources)
         self._todo = deque(part for part in job.parts if part.name not in job.done)
+        #: Whether an actor has yet to show that its seed is that of the parts that are done.
+        self._must_check = self._work.seed_file is not None and bool(job.done)
         self._lost: dict[str, int] = {}
         #: What is under way: the actor, and the part or `None` for the start of the actor.
         self._under_way: dict[Any, tuple[Any, Part | None]] = {}
@@ -316,10 +310,11 @@ class Driver:
         self.ready_at: float | None = None
 
     def run(self, progress: Progress) -> None:
-        """Does the parts that are absent. Raises the error of a part that cannot be done."""
+        """Does the parts that are absent. Raises the error of a part that cannot be done, and
+        `JobError` if the parts that are done come from another seed."""
         progress.show(self._job)
         try:
-            while self._todo or any(part for _, part in self._under_way.values()):
+            while self._left():
                 self._start_actors()
                 self._give_to_idle()
                 refs = list(self._under_way)
@@ -331,10 +326,14 @@ class Driver:
             for actor in self._actors:
                 ray.kill(actor)
 
+    def _left(self) -> int:
+        """Returns how many parts are left, or 1 if there is only a seed to check."""
+        parts = len(self._todo) + sum(1 for _, part in self._under_way.values() if part)
+        return max(parts, self._must_check)
+
     def _start_actors(self) -> None:
         """Starts actors until there are enough for what is left."""
-        parts = len(self._todo) + sum(1 for _, part in self._under_way.values() if part)
-        while len(self._actors) < min(self._count, parts):
+        while len(self._actors) < min(self._count, self._left()):
             out = None if self._job.out is None else str(self._job.out.resolve())
             actor = self._class.remote(self._work, out)
             self._actors.append(actor)
@@ -361,6 +360,7 @@ class Driver:
         if part is None:
             self.ready_at = self.ready_at or time.monotonic()
             self._check_seed(result)
+            self._must_check = False
             for _ in range(self._at_once):
                 self._give(actor)
         else:
@@ -452,6 +452,6 @@ def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> fl
         driver.run(progress)
         if job.out is not None and is_alone:
             # What actors that were lost had begun.
-            for rest in job.out.rglob(".*.tmp"):
-                rest.unlink(missing_ok=True)
+            names = [RECORD, *(part.name for part in job.parts)]
+            _files.remove_unfinished(job.out / name for name in names)
     return (driver.ready_at or start) - start
