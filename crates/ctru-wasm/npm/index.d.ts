@@ -1,6 +1,6 @@
 /**
- * The post-quantum KEMs CTRU-Prime and Streamlined NTRU Prime. CTRU-Prime is not standardised. Neither
- * is audited here.
+ * The post-quantum KEMs CTRU-Prime and Streamlined NTRU Prime. CTRU-Prime is not standardised.
+ * Neither is audited here.
  */
 
 /**
@@ -117,10 +117,11 @@ export interface Ctru {
   readonly sets: Readonly<Record<SetId, SetInfo>>;
 
   /**
-   * Generates a key pair, at random or from a secret, uniform seed that must be used once. It has
-   * 64 bytes: a seed of 32 bytes for the keys, then `z`, from which {@link Ctru.decapsulate} makes
-   * the secrets of ciphertexts that encapsulation did not make. It must serve one set only: the
-   * same seed gives related key pairs for two sets.
+   * Generates a key pair, at random or from a secret, uniform seed that must be used once. For
+   * CTRU-Prime, it has 64 bytes: a seed of 32 bytes for the keys, then `z`, from which
+   * {@link Ctru.decapsulate} makes the secrets of ciphertexts that encapsulation did not make. It
+   * must serve one set only: the same seed gives related key pairs for two sets of CTRU-Prime. For
+   * NTRU Prime, it has 32 bytes, and the same seed gives unrelated key pairs for two sets.
    */
   keypair(set: SetId, seed?: Uint8Array): KeyPair;
 
@@ -135,7 +136,10 @@ export interface Ctru {
    */
   decapsulate(set: SetId, decapsulationKey: Uint8Array, ciphertext: Uint8Array): Bytes;
 
-  /** Generates `count` key pairs, at random or from `seeds`, a row of 64 bytes for each. */
+  /**
+   * Generates `count` key pairs, at random or from `seeds`, a row for each. A row is a seed of
+   * {@link Ctru.keypair}, with 64 bytes for CTRU-Prime and 32 for NTRU Prime.
+   */
   keypairs(set: SetId, count: number, seeds?: Uint8Array): KeyPairs;
 
   /**

@@ -160,6 +160,8 @@ class Pool {
     const outcomes = await Promise.allSettled(
       // Asynchronous functions, so that a share that cannot be sent does not hide those that were.
       shares.map(async ({ worker, first }) => {
+        // A worker that was stopped would never answer, and nobody would wipe the copies for it.
+        this.#refuseIfClosed();
         const rows = Math.min(share, count - first);
         const [operation, ...operands] = allocated(() => call(first, rows));
         return this.#send(worker, operation, operands);
@@ -181,9 +183,8 @@ class Pool {
     }
   }
 
+  /** Sends an operation to a worker of a pool that is open, and wipes operands that do not go. */
   #send(worker, operation, operands) {
-    // A worker that was stopped would never answer.
-    this.#refuseIfClosed();
     const { promise, resolve, reject } = withResolvers();
     const id = this.#next++;
     const arrays = operands.filter(ArrayBuffer.isView);

@@ -342,7 +342,7 @@ async function workersThatDoNotStart(ctru, fails) {
   assert.deepEqual(stopped(), [true, true]);
 }
 
-/** A share that cannot be sent leaves no secret behind, in its operands or in other results. */
+/** Shares that cannot be sent leave no secret behind, in their operands or in other results. */
 async function sharesThatCannotBeSent(ctru, fails) {
   const workers = [];
   class Stubborn {
@@ -373,9 +373,23 @@ async function sharesThatCannotBeSent(ctru, fails) {
 
     workers[1].refuses = true;
     const seeds = numbered(6, PAIR_SEED);
-    await fails("internal", pool.keypairs(761, 6, seeds), /out of memory/);
+    const Plain = Uint8Array;
+    const copies = [];
+    globalThis.Uint8Array = class extends Plain {
+      constructor(...from) {
+        super(...from);
+        if (ArrayBuffer.isView(from[0])) copies.push(this);
+      }
+    };
+    try {
+      await fails("internal", pool.keypairs(761, 6, seeds), /out of memory/);
+    } finally {
+      globalThis.Uint8Array = Plain;
+    }
     assert.deepEqual(seeds, numbered(6, PAIR_SEED));
-    zero(workers[1].operands.at(-1));
+    // Only the first copy went to a worker.
+    assert.equal(copies[1], workers[1].operands.at(-1));
+    copies.slice(1).forEach(zero);
     // The first share was sent before, and its answer comes after the pool was closed.
     await new Promise((resolve) => setTimeout(resolve, 20));
     workers[0].results.forEach(zero);
