@@ -228,8 +228,8 @@ int ctru_engine_new(struct ctru_engine **engine, size_t threads);
 // it any more.
 void ctru_engine_free(struct ctru_engine *engine);
 
-// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is the
-// degree of its ring.
+// Generates as many key pairs as `sk` has room for. `pk` must have room for as many. `set` is 653,
+// 761 or 1277 for CTRU-Prime, and a constant such as `CTRU_SNTRUP761` for NTRU Prime.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -241,8 +241,9 @@ int ctru_engine_keypair(const struct ctru_engine *engine,
                         uint8_t *sk,
                         size_t sk_bytes);
 
-// Generates as many key pairs as `sk` has room for, from 64 bytes of `coins` for each. `set` is
-// the degree of its ring. With another set, the same coins give related key pairs.
+// Generates as many key pairs as `sk` has room for, from `coins`, which have 64 bytes for each key
+// pair of CTRU-Prime, and 32 for each of NTRU Prime. With another set of CTRU-Prime, the same
+// coins give related key pairs. The other arguments are those of `ctru_engine_keypair`.
 //
 // # Safety
 // `engine` comes from `ctru_engine_new` or is null. Other pointers are null or point to as many
@@ -257,7 +258,7 @@ int ctru_engine_keypair_derand(const struct ctru_engine *engine,
                                size_t coins_bytes);
 
 // Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
-// ciphertexts. `pk` holds one key for all, or one for each. `set` is the degree.
+// ciphertexts. `pk` holds one key for all, or one for each. `set` is as in `ctru_engine_keypair`.
 //
 // After `CTRU_ERROR_PUBLIC_KEY`, `row` has the number of the first key that is none, from 0. It
 // may be null.
@@ -294,7 +295,7 @@ int ctru_engine_encaps_derand(const struct ctru_engine *engine,
                               size_t *row);
 
 // Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
-// all, or one for each. `set` is the degree.
+// all, or one for each. `set` is as in `ctru_engine_keypair`.
 //
 // After `CTRU_ERROR_SECRET_KEY`, `row` has the number of the first key that is none, from 0. It
 // may be null.
