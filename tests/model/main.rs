@@ -202,6 +202,12 @@ enum Fate {
     Cancellation,
 }
 
+/// Returns a function that says whether the number has changed.
+fn has_changed(number: &'static AtomicU64) -> impl Fn() -> bool + Sync {
+    let before = number.load(Ordering::Acquire);
+    move || number.load(Ordering::Acquire) != before
+}
+
 /// Runs two batches of three chunks at the same time, on two slots. A batch has the caller's thread
 /// and another one, or if `together` is 2, one thread that has two chunks under way. The first
 /// batch meets its fate.
@@ -212,7 +218,8 @@ fn run_batches(fate: Fate, together: usize) {
     let batch = move |fate| {
         let chunks = [0..2, 2..4, 4..5].into_iter().enumerate();
         let chunks = chunks.map(|(number, range)| (0, range, number));
-        let deal = Arc::new(Deal::new(slots, cancellations, [2, together], chunks));
+        let is_cancelled = leak(has_changed(cancellations));
+        let deal = Arc::new(Deal::new(slots, is_cancelled, [2, together], chunks));
         // How often each chunk has been worked on.
         let begun = Arc::new([const { Plain::new(0) }; CHUNKS]);
         let counted = Arc::clone(&begun);
@@ -313,7 +320,7 @@ fn a_batch_that_has_failed_begins_no_chunk() {
         let slots: &[Slots<u32>] = leak([Slots::new(vec![0])]);
         let cancellations = leak(AtomicU64::new(0));
         let chunks = || (0..3).map(|number| (0, number..number + 1, number));
-        let deal = || Deal::new(slots, cancellations, [1, 1], chunks());
+        let deal = || Deal::new(slots, leak(has_changed(cancellations)), [1, 1], chunks());
         let fail_second = |_: &mut u32, chunk| {
             if chunk == 1 { Err("on purpose") } else { Ok(()) }
         };

@@ -10,7 +10,9 @@ use std::vec::Vec;
 
 use super::slots::{Settle, Slots, Taken, lock};
 use super::sync::Mutex;
-use super::sync::atomic::{AtomicU64, Ordering};
+
+/// Says whether a batch has been cancelled since it began.
+pub type IsCancelled<'a> = dyn Fn() -> bool + Sync + 'a;
 
 /// The operations and the work of the chunks that are left.
 type Left<C> = VecDeque<(Range<usize>, C)>;
@@ -20,8 +22,7 @@ pub(super) struct Deal<'a, S: Settle, C, E> {
     slots: &'a [Slots<S>],
     /// For each device, the chunks that are left.
     queues: Vec<Mutex<Left<C>>>,
-    /// The number of cancellations so far, and at the beginning of the batch.
-    cancellations: (&'a AtomicU64, u64),
+    is_cancelled: &'a IsCancelled<'a>,
     /// The largest number of chunks that are under way on each device, and how many of them one
     /// thread has.
     under_way: usize,
@@ -40,7 +41,7 @@ impl<'a, S: Settle, C, E> Deal<'a, S, C, E> {
     /// slots of each device.
     pub(super) fn new(
         slots: &'a [Slots<S>],
-        cancellations: &'a AtomicU64,
+        is_cancelled: &'a IsCancelled<'a>,
         [under_way, together]: [usize; 2],
         chunks: impl Iterator<Item = (usize, Range<usize>, C)>,
     ) -> Self {
@@ -51,7 +52,7 @@ impl<'a, S: Settle, C, E> Deal<'a, S, C, E> {
         Self {
             slots,
             queues: queues.into_iter().map(Mutex::new).collect(),
-            cancellations: (cancellations, cancellations.load(Ordering::Acquire)),
+            is_cancelled,
             under_way,
             together,
             progress: Mutex::new(Progress { done: Vec::new(), failure: None }),
@@ -126,8 +127,7 @@ impl<'a, S: Settle, C, E> Deal<'a, S, C, E> {
     }
 
     fn goes_on(&self) -> bool {
-        let (cancellations, before) = self.cancellations;
-        cancellations.load(Ordering::Acquire) == before && lock(&self.progress).failure.is_none()
+        !(self.is_cancelled)() && lock(&self.progress).failure.is_none()
     }
 
     /// Returns the operations that were done, in ascending order, and the first failure.

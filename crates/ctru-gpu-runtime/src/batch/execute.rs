@@ -6,6 +6,7 @@ use core::ops::Range;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::deal::Deal;
+pub use super::deal::IsCancelled;
 use super::plan::{Chunk, Plan};
 use super::slots::{Settle, Slots, Taken};
 use super::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -90,21 +91,22 @@ impl<Q: Queue, S: Settle + Send> Executor<Q, S> {
     }
 
     /// Returns a function that says whether a batch that begins now has been cancelled.
-    pub fn cancellation(&self) -> impl Fn() -> bool {
+    pub fn cancellation(&self) -> impl Fn() -> bool + Sync {
         let before = self.cancellations.load(Ordering::Acquire);
         move || self.cancellations.load(Ordering::Acquire) != before
     }
 
     /// Calls `issue` for each chunk, with a slot of the chunk's device and with one element of
     /// `parts`: the parts of the caller's memory that belong to the chunk. Then calls `finish` with
-    /// what it returned. After a failure or a cancellation, no thread takes another chunk. When
-    /// this function returns, nothing of the batch is under way.
+    /// what it returned. After a failure, or once `is_cancelled` says so, no thread takes another
+    /// chunk. When this function returns, nothing of the batch is under way.
     ///
     /// # Errors
     /// [`Stopped`] if the batch has failed or was cancelled.
     pub fn run<'env, C: Send, I>(
         &self,
         plan: &Plan<'_>,
+        is_cancelled: &IsCancelled<'_>,
         parts: impl Iterator<Item = C>,
         issue: impl Fn(&Q::Scope<'env>, &mut S, Chunk, C) -> Result<I, RuntimeError> + Sync,
         finish: impl Fn(&mut S, I) -> Result<(), RuntimeError> + Sync,
@@ -112,7 +114,7 @@ impl<Q: Queue, S: Settle + Send> Executor<Q, S> {
         let chunks = plan.chunks().zip(parts);
         let chunks = chunks.map(|(chunk, part)| (chunk.device, chunk.range.clone(), (chunk, part)));
         let limits = [plan.under_way, plan.together];
-        let deal = Deal::new(&self.slots, &self.cancellations, limits, chunks);
+        let deal = Deal::new(&self.slots, is_cancelled, limits, chunks);
         // The first thread is the caller's.
         if let Some((&own, others)) = deal.servers().split_first() {
             let serve = |device: usize| {

@@ -72,9 +72,8 @@ use Step::{Finish, Issue};
 fn serve(slots: usize, taken: usize, failing: Option<usize>) -> (Vec<Step>, usize) {
     let slots = [Slots::new(vec![0u32; slots])];
     let others: Vec<_> = (0..taken).map(|_| slots[0].take()).collect();
-    let cancellations = AtomicU64::new(0);
     let chunks = (0..5).map(|number| (0, number..number + 1, number));
-    let deal = Deal::new(&slots, &cancellations, [slots[0].len(), 3], chunks);
+    let deal = Deal::new(&slots, &|| false, [slots[0].len(), 3], chunks);
     // Three chunks of five, or of as many as there are slots, are with one thread.
     assert_eq!(deal.servers().len(), if slots[0].len() > 3 { 2 } else { 1 });
     let steps = Mutex::new(Vec::new());

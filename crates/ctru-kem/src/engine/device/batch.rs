@@ -5,7 +5,7 @@ use std::string::ToString;
 use std::thread;
 use std::vec::Vec;
 
-use ctru_gpu_runtime::batch::execute::{Executor, Stopped};
+use ctru_gpu_runtime::batch::execute::{Executor, IsCancelled, Stopped};
 use ctru_gpu_runtime::batch::plan::{
     Arrays, Check, Machine, Place, Plan, Request, Shape, full_chunk, plan,
 };
@@ -54,7 +54,7 @@ pub(super) fn machine(
     }
     let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
     // Kernels for whole operations are those of small batches.
-    let coalesced = merging.rows.min(chunk).min(tuning.whole_chunk);
+    let coalesced = merging.rows.min(chunk).min(set.whole_chunk(tuning));
     Ok(Machine { tuning, devices, slots, chunk, coalesced, powers: itoh_tsujii_max_chunk })
 }
 
@@ -158,6 +158,17 @@ impl<D: Device> Batches<D> {
     /// done.
     pub(super) fn run(
         &self,
+        job: Job<'_, D::Queue>,
+        count: usize,
+        outputs: Outputs<'_, D::Queue>,
+    ) -> Result<(), EngineError> {
+        self.run_until(&self.executor.cancellation(), job, count, outputs)
+    }
+
+    /// Does the same for a call that has begun.
+    fn run_until(
+        &self,
+        is_cancelled: &IsCancelled<'_>,
         mut job: Job<'_, D::Queue>,
         count: usize,
         outputs: Outputs<'_, D::Queue>,
@@ -175,15 +186,15 @@ impl<D: Device> Batches<D> {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
             (Check::Before, Some(key)) => {
                 let check = Job::new(Work::Decode(kind), JobKeys::Each(key), job.on);
-                self.run(check, 1, Outputs::default())?;
+                self.run_until(is_cancelled, check, 1, Outputs::default())?;
             }
             (Check::Beside, Some(Source::Host(rows))) => {
                 let check = || (self.set.check)(kind, rows);
-                return checked(check, || self.execute(&job, &plan, outputs));
+                return checked(check, || self.execute(is_cancelled, &job, &plan, outputs));
             }
             _ => {}
         }
-        let executed = self.execute(&job, &plan, outputs);
+        let executed = self.execute(is_cancelled, &job, &plan, outputs);
         // A refused key counts more than the end of the batch: the caller may use the outputs that
         // the other error names.
         job.faults.none(kind, self.set.parameters.encoding)?;
@@ -193,25 +204,29 @@ impl<D: Device> Batches<D> {
     /// Does what a plan says.
     fn execute<'env>(
         &self,
+        is_cancelled: &IsCancelled<'_>,
         job: &Job<'env, D::Queue>,
         plan: &Plan<'static>,
         outputs: Outputs<'env, D::Queue>,
     ) -> Result<(), EngineError> {
         if plan.is_coalesced {
-            return self.merger.run(self.set, &self.executor, job, plan, outputs);
+            return self.merger.run(self.set, &self.executor, is_cancelled, job, plan, outputs);
         }
         let kind = job.work.kind();
         let parts = outputs.split(self.set, plan.shape(), plan.ranges());
         let done = self.executor.run(
             plan,
+            is_cancelled,
             parts,
             |scope, slot, chunk, outputs| slot.issue(scope, job, chunk, outputs),
             |slot, issued| slot.finish(job, issued),
         );
+        let is_loading = job.work == Work::Decode(kind);
         done.map_err(|Stopped { failure, done }| match failure {
             // After a failure, memory of a device has unspecified content, and no key is loaded.
-            Some(error) if job.on.is_some() || job.work == Work::Decode(kind) => error.into(),
+            Some(error) if job.on.is_some() || is_loading => error.into(),
             Some(error) => EngineError::Device { error, done },
+            None if is_loading => EngineError::Cancelled { done: Vec::new() },
             None if job.on.is_some() => EngineError::Cancelled { done: joined(done) },
             None => EngineError::Cancelled { done },
         })
@@ -262,13 +277,14 @@ impl<D: Device> Batches<D> {
         let count = bytes / self.set.key_bytes(kind);
         let devices = if count == 1 && on.is_none() { self.devices.len() } else { 1 };
         let (mut chunks, mut chunk) = (Vec::new(), 0);
+        let is_cancelled = self.executor.cancellation();
         for first in 0..devices {
             let job = Job::new(Work::Decode(kind), JobKeys::Each(keys), on);
             let first = on.map_or(first, |(device, _)| device);
             let plan = self.plan(&job, count, &Outputs::default(), first);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();
             let outputs = Outputs { decoded: &mut decoded, ..Outputs::default() };
-            let executed = self.execute(&job, &plan, outputs);
+            let executed = self.execute(&is_cancelled, &job, &plan, outputs);
             job.faults.none(kind, self.set.parameters.encoding)?;
             executed?;
             chunks.extend(decoded.into_iter().flatten());

@@ -9,7 +9,7 @@ use std::vec::Vec;
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::batch::coalesce::{Call, Coalescer, GivenUp, Limits};
 use ctru_gpu_runtime::batch::copy::{bytes_to_words, words_to_bytes};
-use ctru_gpu_runtime::batch::execute::Executor;
+use ctru_gpu_runtime::batch::execute::{Executor, IsCancelled};
 use ctru_gpu_runtime::batch::plan::{Kernels, Machine, Plan, Travel};
 use ctru_gpu_runtime::batch::travel::{Source, Staging};
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
@@ -124,6 +124,7 @@ impl<Q: Queue> Merger<Q> {
         &self,
         set: &'static Set,
         executor: &Executor<Q, Slot<Q>>,
+        is_cancelled: &IsCancelled<'_>,
         job: &Job<'_, Q>,
         plan: &Plan<'_>,
         outputs: Outputs<'_, Q>,
@@ -155,7 +156,7 @@ impl<Q: Queue> Merger<Q> {
             sent: host(outputs.rows).unwrap_or_default(),
             secrets: host(outputs.secrets).unwrap_or_default(),
         };
-        match self.lanes.run(operation, count, call, executor.cancellation())? {
+        match self.lanes.run(operation, count, call, is_cancelled)? {
             Ok(()) => Ok(()),
             Err(GivenUp) => Err(EngineError::Cancelled { done: Vec::new() }),
         }

@@ -175,7 +175,8 @@ impl<D: Device> DeviceEngine<D> {
     ///
     /// The engine finishes what has begun: chunks that are in a slot or wait for one, and launches
     /// that small batches share. It begins nothing else. The call of a batch returns
-    /// [`EngineError::Cancelled`] if an operation was not done.
+    /// [`EngineError::Cancelled`] if an operation was not done. A batch that still waits for
+    /// [`prepare`](Self::prepare) has not begun.
     pub fn cancel(&self) {
         self.made().for_each(Batches::cancel);
     }

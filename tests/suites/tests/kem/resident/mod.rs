@@ -8,7 +8,7 @@ use checks::{EXPAND, Rows, check_faults, check_operations};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use ctru_kem::engine::device::{ResidentKeys, ResidentSeeds};
-use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, EngineError, Expand};
+use ctru_kem::engine::{Context, DeviceEngine, DeviceOptions, Engine, EngineError, Expand};
 use ctru_kem::{
     CtruPrime653, CtruPrime761, CtruPrime1277, DecapsulationKey, MixedRadix, Packed13,
     ParameterSet, Sntrup653, Sntrup761, Sntrup1277,
@@ -299,6 +299,63 @@ fn cancelled() {
     assert!(made[unchanged..].iter().all(|&byte| byte == 0xc3));
 }
 
+/// Runs a batch, and cancels it while the call of the device with this number waits. Returns its
+/// result, and whether it came to that call.
+fn cancelled_after<T: Send>(
+    device: &FailingDevice,
+    engine: &DeviceEngine<FailingDevice>,
+    call: usize,
+    batch: impl FnOnce() -> T,
+) -> (T, bool) {
+    device.hold_after(call);
+    let (before, is_over) = (device.calls(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let canceller = scope.spawn(|| {
+            while device.calls() <= before + call && !is_over.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            engine.cancel();
+            device.release();
+            device.calls() > before + call
+        });
+        let result = batch();
+        is_over.store(true, Ordering::Relaxed);
+        let was_held = canceller.join().unwrap();
+        device.heal();
+        (result, was_held)
+    })
+}
+
+/// Cancels a call while it checks its single key: the batch does not begin. Then cancels a call
+/// that loads keys: none is loaded.
+#[test]
+fn a_cancelled_call_begins_nothing_else() {
+    let device = FailingDevice::new();
+    let engine = small(device.clone());
+    let after = device.queue().unwrap();
+    let key = DecapsulationKey::<Set>::try_generate().unwrap().encapsulation_key();
+    let keys = Rows::of(device.queue().unwrap(), key.as_ref());
+    let seeds = Rows::of(device.queue().unwrap(), &[5; 2 * 32]);
+    let ciphertexts = Rows::new(device.queue().unwrap(), 0, 2 * Set::CIPHERTEXT_BYTES);
+    let secrets = Rows::new(device.queue().unwrap(), 0, 2 * 32);
+    let (from, to) = (keys.slice(), [ciphertexts.slice(), secrets.slice()]);
+    let seeds = seeds.slice();
+    let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
+    let (result, was_held) = cancelled_after(&device, &engine, 0, || {
+        let keys = ResidentKeys::Unchecked(&*from);
+        resident.encapsulate(keys, ResidentSeeds::Each(&*seeds), &to[0], &to[1])
+    });
+    assert!(was_held);
+    assert_eq!(result, Err(EngineError::Cancelled { done: Vec::new() }));
+
+    let many = vec![key; 40];
+    let (result, was_held) = cancelled_after(&device, &engine, 40, || {
+        engine.load_encapsulation_keys(&many).map(drop)
+    });
+    assert!(was_held);
+    assert_eq!(result, Err(EngineError::Cancelled { done: Vec::new() }));
+}
+
 /// Cancels a batch with a refused key while one of its calls of the device waits. A batch that ends
 /// early does not say that the secret of the refused key is good.
 #[test]
@@ -319,24 +376,12 @@ fn a_refused_key_counts_more_than_the_end_of_a_batch() {
     let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
     let mut calls = Vec::new();
     for call in (0..).step_by(3) {
-        device.hold_after(call);
-        let (before, is_over) = (device.calls(), AtomicBool::new(false));
-        let (result, was_held) = std::thread::scope(|scope| {
-            let canceller = scope.spawn(|| {
-                while device.calls() <= before + call && !is_over.load(Ordering::Relaxed) {
-                    std::thread::yield_now();
-                }
-                engine.cancel();
-                device.release();
-                device.calls() > before + call
-            });
+        let before = device.calls();
+        let (result, was_held) = cancelled_after(&device, &engine, call, || {
             let keys = ResidentKeys::Unchecked(&*from);
-            let result = resident.encapsulate(keys, ResidentSeeds::Each(&*seeds), &to[0], &to[1]);
-            is_over.store(true, Ordering::Relaxed);
-            (result, canceller.join().unwrap())
+            resident.encapsulate(keys, ResidentSeeds::Each(&*seeds), &to[0], &to[1])
         });
         calls.push(device.calls() - before);
-        device.heal();
         match result {
             Err(EngineError::Cancelled { done }) => {
                 assert!(done.iter().all(|done| done.start > 0), "{done:?}");
