@@ -19,8 +19,11 @@ use super::sys::{
 use crate::error::RuntimeError;
 use crate::queue::MemoryInfo;
 
-/// Bytes of shared memory that a block may use by default. More must be requested per function.
+/// Bytes of shared memory that a block may use by default, with those that its code declares. More
+/// must be requested per function.
 const SHARED_BYTES_BY_DEFAULT: u32 = 48 << 10;
+/// The bytes of shared memory that the code of a function declares.
+const DECLARED: CUfunction_attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
 /// Length of the buffer for the name of a GPU.
 const NAME_BYTES: usize = 256;
 /// Length of the buffer for the messages of the compiler.
@@ -303,7 +306,7 @@ impl CudaDevice {
             registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             // The sum of the memory that the code declares and the memory that a launch requests.
-            shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?
+            shared_bytes: attribute(DECLARED)?
                 + shape.shared_bytes(),
             blocks: blocks.unsigned_abs(),
         })
@@ -355,7 +358,11 @@ impl CudaDevice {
         }
         let known =
             *lock(&self.0.functions).entry(name).or_insert_with(|| Box::leak(Box::default()));
-        let load = || Ok(Function { raw: self.load(name)?, shared_bytes: SHARED_BYTES_BY_DEFAULT });
+        let load = || {
+            let raw = self.load(name)?;
+            let shared_bytes = SHARED_BYTES_BY_DEFAULT.saturating_sub(of_function(raw, DECLARED)?);
+            Ok(Function { raw, shared_bytes })
+        };
         known.with(load, |function| {
             let wanted = kernel.shape().shared_bytes();
             if wanted > function.shared_bytes {
@@ -374,8 +381,6 @@ impl CudaDevice {
         function: CUfunction,
         wanted: u32,
     ) -> Result<(), RuntimeError> {
-        const DECLARED: CUfunction_attribute =
-            CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
         const MOST: CUdevice_attribute =
             CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
         const WANTED: CUfunction_attribute =

@@ -49,6 +49,7 @@ enum { INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, BAD_PTX = 218, NOT_FOUND = 
        ILLEGAL_ADDRESS = 700, CAPTURING = 900 };
 #define TOTAL ((size_t)(has_no_kernels() ? 4 : 1) << 30)
 #define MOST_SHARED_BYTES (227 << 10)
+#define DECLARED_BYTES 16
 #define HEAD 64 /* Bytes before each allocation, which hold its `head`. */
 
 typedef struct head {
@@ -60,7 +61,7 @@ static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 static stream *streams;
 static head pieces = {0, &pieces, &pieces}; /* A ring of all allocations. */
 static size_t used;
-static int shared_bytes = 48 << 10;
+static int shared_bytes = (48 << 10) - DECLARED_BYTES;
 static char context, other_context;
 static char validation[8]; /* A kernel that validates is the number of its array of results. */
 static __thread int depth; /* Number of contexts that this thread has pushed. */
@@ -372,7 +373,7 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 
 int cuFuncGetAttribute(int *value, int attribute, void *function) {
     ENTER;
-    static const int values[] = {[1] = 16, [3] = 8, [4] = 40};
+    static const int values[] = {[1] = DECLARED_BYTES, [3] = 8, [4] = 40};
     if (attribute != 1 && attribute != 3 && attribute != 4) LEAVE(INVALID);
     *value = values[attribute];
     LEAVE(0);
