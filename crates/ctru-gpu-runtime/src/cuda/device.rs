@@ -306,8 +306,7 @@ impl CudaDevice {
             registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             // The sum of the memory that the code declares and the memory that a launch requests.
-            shared_bytes: attribute(DECLARED)?
-                + shape.shared_bytes(),
+            shared_bytes: attribute(DECLARED)? + shape.shared_bytes(),
             blocks: blocks.unsigned_abs(),
         })
     }

@@ -45,8 +45,7 @@ pub fn generate_batch<R: NtruPrimeArithmetic, K: AsMut<[u8]>>(
         // Zero stands for no inverse. How often `g` is drawn is no secret.
         while inverses_of_g[i] == SmallPoly::zero() {
             g[i] = draw_small::<R>(&mut |bytes| sources(i, bytes))?;
-            inverses_of_g[i] =
-                ternary::invert(&g[i]).into_option().unwrap_or_else(SmallPoly::zero);
+            inverses_of_g[i] = ternary::invert(&g[i]).into_option().unwrap_or_else(SmallPoly::zero);
         }
         f.push(draw_short::<R>(&mut |bytes| sources(i, bytes))?);
     }
