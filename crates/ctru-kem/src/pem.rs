@@ -43,6 +43,8 @@ pub fn blocks(text: &[u8]) -> impl Iterator<Item = Block<'_>> {
             let before = text[line..begin].rsplit(|&byte| is_line_end(byte)).next();
             let before = before.unwrap_or_default();
             if !before.strip_prefix(MARK).unwrap_or(before).iter().all(is_white_space) {
+                // Nor does a later block begin on this line, which may be long.
+                next += text[next..].iter().position(|&byte| is_line_end(byte))?;
                 continue;
             }
             let after = &text[next..];
