@@ -36,10 +36,6 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// [`InvalidEncapsulationKey`] if the bytes are not the encoding of a polynomial. The variant
     /// is never [`Length`](InvalidEncapsulationKey::Length).
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
-
-    /// Decodes bytes that [`decode`](Self::decode) accepts. Does not check again whether a
-    /// mixed-radix encoding is canonical, because the check takes time.
-    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
 /// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.
@@ -70,10 +66,6 @@ impl Encode for MixedRadix {
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
         mixed_radix::decode_canonical(bytes).map_err(|_| InvalidEncapsulationKey::NotCanonical)
     }
-
-    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R> {
-        mixed_radix::decode(bytes)
-    }
 }
 
 impl Encode for Packed13 {
@@ -86,9 +78,5 @@ impl Encode for Packed13 {
 
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
         bits::unpack13(bytes).map_err(InvalidEncapsulationKey::from)
-    }
-
-    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R> {
-        bits::unpack13(bytes).expect("a validated encapsulation key")
     }
 }

@@ -42,9 +42,24 @@ std::thread_local! {
     static DECODED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
-fn count_decoding() {
-    #[cfg(all(feature = "std", debug_assertions))]
-    DECODED.set(DECODED.get() + 1);
+impl<R: Arithmetic, E: Encode> CtruPrime<R, E> {
+    /// Decodes a decapsulation key, and the encapsulation key in it by a function.
+    fn decode_private(
+        key: &[u8],
+        public: fn(&E::Bytes<R>) -> Result<DecodedEncapsulationKey<R>, InvalidDecapsulationKey>,
+    ) -> Result<DecodedDecapsulationKey<R>, InvalidDecapsulationKey> {
+        #[cfg(all(feature = "std", debug_assertions))]
+        DECODED.set(DECODED.get() + 1);
+        let mut parts = Parts::<R, E>::zeroed();
+        parts.copy_from(key);
+        let f = secret_poly::unpack::<R>(&parts.f);
+        wipe_stack::<SPILLED>();
+        let f = f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
+        let encapsulation_key = public(&parts.encapsulation_key)?;
+        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
+        decoded.z.copy_from(parts.z.as_slice());
+        Ok(decoded)
+    }
 }
 
 impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
@@ -102,7 +117,8 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     }
 
     fn public(key: &E::Bytes<R>) -> Self::Public {
-        DecodedEncapsulationKey { h: E::decode_validated(key), id: *id_of(key) }
+        let h = E::decode(key).expect("a validated encapsulation key");
+        DecodedEncapsulationKey { h, id: *id_of(key) }
     }
 
     fn read_public(key: &E::Bytes<R>) -> Result<Self::Public, InvalidEncapsulationKey> {
@@ -119,33 +135,15 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     }
 
     fn private(key: &[u8]) -> Self::Private {
-        count_decoding();
-        let mut parts = Parts::<R, E>::zeroed();
-        parts.copy_from(key);
-        let f = secret_poly::unpack::<R>(&parts.f);
-        wipe_stack::<SPILLED>();
-        let mut decoded = DecodedDecapsulationKey {
-            f: f.expect("a validated decapsulation key"),
-            z: Secret::zeroed(),
-            encapsulation_key: Self::public(&parts.encapsulation_key),
-        };
-        decoded.z.copy_from(parts.z.as_slice());
-        decoded
+        let decoded = Self::decode_private(key, |bytes| Ok(Self::public(bytes)));
+        decoded.expect("a validated decapsulation key")
     }
 
     /// Does not check that the two polynomials belong together; `check` does.
     fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey> {
-        count_decoding();
-        let mut parts = Parts::<R, E>::zeroed();
-        parts.copy_from(key);
-        let f = secret_poly::unpack::<R>(&parts.f);
-        wipe_stack::<SPILLED>();
-        let f = f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-        let encapsulation_key = Self::read_public(&parts.encapsulation_key)
-            .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
-        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
-        decoded.z.copy_from(parts.z.as_slice());
-        Ok(decoded)
+        Self::decode_private(key, |bytes| {
+            Self::read_public(bytes).map_err(InvalidDecapsulationKey::EncapsulationKey)
+        })
     }
 
     #[cfg(feature = "std")]
