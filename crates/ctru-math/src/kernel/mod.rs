@@ -9,7 +9,5 @@ pub mod e8;
 pub mod frobenius;
 pub mod modular;
 pub mod narrow;
-pub mod polyphase;
 pub mod sample;
 pub mod secret_poly;
-pub mod toeplitz;

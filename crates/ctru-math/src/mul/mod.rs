@@ -3,9 +3,6 @@
 //! [`mul`], [`mul_small`], [`mul_rounded`] and [`Multiplier`] compute the fast product of the CPU,
 //! by NTTs modulo several primes (RNS). [`schoolbook`] computes the product by definition. Tests
 //! compare all other products with it.
-//!
-//! [`kernel`](crate::kernel) has two other forms of the product, which are oracles for GPU kernels:
-//! the product of a Toeplitz matrix and a vector, and eight products of byte matrices.
 
 pub(crate) mod rns_ntt;
 pub mod schoolbook;

@@ -9,7 +9,6 @@ mod e8;
 mod frobenius;
 mod invert;
 mod product;
-mod product_forms;
 mod sample;
 mod short;
 mod ternary;

@@ -18,7 +18,7 @@ use ctru_gpu_kernels::simt::Simt;
 /// Shared memory: first the operands, later the unreduced product in their place.
 /// Arrays: `large`, in `0..q`, one row per operation or one shared row; `small`, any small
 /// polynomials as signed bytes; `product`, in `0..q`.
-/// Source: [`ctru_math::kernel::polyphase`].
+/// Source: [`ctru_gpu_kernels::kernels::product::polyphase`].
 #[inline(always)]
 pub fn multiply_small<S: Simt, R: Ring>(
     s: S,
@@ -41,7 +41,7 @@ pub fn multiply_small<S: Simt, R: Ring>(
 /// Shared memory: first the operands, later the unreduced product in their place.
 /// Arrays: `large`, in `0..q2`; `small`, any small polynomials as signed bytes, one row per
 /// operation or one shared row; `product`, in `0..q2`.
-/// Source: [`ctru_math::kernel::polyphase`].
+/// Source: [`ctru_gpu_kernels::kernels::product::polyphase`].
 #[inline(always)]
 pub fn multiply_rounded<S: Simt, R: Ring>(
     s: S,

@@ -1,5 +1,8 @@
-//! Products in the ring on tensor cores, one warp per product. All operands may differ. The product
-//! has the form of [`ctru_math::kernel::polyphase`]: with `t = 8 l + w` and `k = 8 m + v`,
+//! Products in the ring on tensor cores, one warp per product. All operands may differ.
+//!
+//! The exponents of `x` are `8 l + w` in the small operand `r` and `8 m + v` in the plain product
+//! `c`, with `w` and `v` below 8. The coefficients of `r` with the same `w` are a phase of `r`.
+//! Then the plain product is eight products of matrices, with zeros outside both operands:
 //!
 //! ```text
 //! c[8 m + v] = sum over w < 8 of (A_w B_w)[m][v],

@@ -1,8 +1,9 @@
 //! Products of one polynomial, the key, by the operands of many operations. Tensor cores compute
 //! them as products of matrices with one column per operation.
 //!
-//! [`ctru_math::kernel::toeplitz`] defines the matrix of the key. All its rows but row 0 form a
-//! Toeplitz matrix. If the Toeplitz matrix is continued by a row `n`, with `h_0` in place of the
+//! Column `j` of the key's matrix is `x^j h mod x^n - x - 1` (paper, equation 4): `h_t` lands on
+//! `x^(j + t)`, and if `j + t >= n`, on `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So all rows
+//! but row 0 form a Toeplitz matrix. If it is continued by a row `n`, with `h_0` in place of the
 //! missing coefficient `h_n`, then this row equals row 0. So the kernels compute the rows `1..=n`,
 //! whose entry `(i, j)` is `t(i - j)` with
 //!
