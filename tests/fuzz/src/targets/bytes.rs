@@ -55,19 +55,27 @@ pub(crate) fn read_rows(input: &[u8]) {
 }
 
 fn read_rows_of<P: ParameterSet>(input: &[u8]) {
-    // Without the other sets, for which no input is long enough to have rows.
-    if let Err(refused) = EncapsulationKey::<P>::check_rows(input) {
-        let rows = input.chunks(P::ENCAPSULATION_KEY_BYTES);
-        let single = rows.map(EncapsulationKey::<P>::from_bytes).position(|key| key.is_err());
-        let complete = input.len().is_multiple_of(P::ENCAPSULATION_KEY_BYTES);
-        assert!(!complete || single == Some(refused.row));
-    }
-    if let Err(refused) = DecapsulationKey::<P>::check_rows(input) {
-        let rows = input.chunks(P::DECAPSULATION_KEY_BYTES);
-        let single = rows.map(DecapsulationKey::<P>::from_bytes).position(|key| key.is_err());
-        let complete = input.len().is_multiple_of(P::DECAPSULATION_KEY_BYTES);
-        assert!(!complete || single == Some(refused.row));
-    }
+    let refused = EncapsulationKey::<P>::check_rows(input).err().map(|refused| refused.row);
+    let is_key = |row: &[u8]| EncapsulationKey::<P>::from_bytes(row).is_ok();
+    as_single_keys(input, P::ENCAPSULATION_KEY_BYTES, refused, is_key);
+    let refused = DecapsulationKey::<P>::check_rows(input).err().map(|refused| refused.row);
+    let is_key = |row: &[u8]| DecapsulationKey::<P>::from_bytes(row).is_ok();
+    as_single_keys(input, P::DECAPSULATION_KEY_BYTES, refused, is_key);
+}
+
+/// Checks which row was refused: an incomplete last one, or else the first that is not a key.
+fn as_single_keys(
+    input: &[u8],
+    bytes: usize,
+    refused: Option<usize>,
+    is_key: impl Fn(&[u8]) -> bool,
+) {
+    let rows = input.chunks(bytes);
+    let expected = match input.len() % bytes {
+        0 => { rows }.position(|row| !is_key(row)),
+        _ => Some(rows.len() - 1),
+    };
+    assert_eq!(refused, expected);
 }
 
 /// Values of each type.
