@@ -310,6 +310,10 @@ fn what_is_not_understood_is_refused() {
         Class::Branch,
         "sub.ftz.f32 %f2, %r90, %r90;\nsetp.nan.f32 %p3, %f2, %f2;\n@%p3 bra $L_1;\n$L_1:",
     );
+    leaks(
+        Class::Branch,
+        "sub.rn.bf16x2 %r4, %r90, %r90;\nsetp.ne.u32 %p3, %r4, 0;\n@%p3 bra $L_1;\n$L_1:",
+    );
     let no_label = decode(&kernel("bra $L_9;")).expect_err("no such label");
     assert_eq!(no_label.text, "bra $L_9");
     assert!(decode(&kernel("").replace("\n}\n", "\n")).is_err(), "a kernel without end");

@@ -512,6 +512,13 @@ fn blocks_on_several_threads_do_as_one_by_one() {
             false,
         ),
         ("setp.eq.u32 %p1, %r3, 47; @%p1 st.global.u32 [%rd1+16384], %r5;", false),
+        // Two blocks read bytes of a word, and a third one writes the second of them.
+        (
+            "setp.eq.u32 %p1, %r3, 1; @%p1 ld.global.u8 %r9, [%rd1]; \
+             setp.eq.u32 %p1, %r3, 6; @%p1 ld.global.u8 %r9, [%rd1+1]; \
+             setp.eq.u32 %p1, %r3, 11; @%p1 st.global.u8 [%rd1+1], 5;",
+            false,
+        ),
     ] {
         let job = || {
             let text = kernel(&format!("{waste} {code}"));

@@ -205,8 +205,9 @@ impl<'a> Decoder<'a> {
                 }
                 // For floating-point numbers, `a - a` is not constant: infinity minus infinity is
                 // NaN.
-                let is_integer =
-                    modifiers.last().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
+                let is_integer = modifiers.last().is_some_and(|kind| {
+                    kind.starts_with(['s', 'u', 'b']) && !kind.starts_with("bf")
+                });
                 made.is_constant = matches!(opcode, "xor" | "sub")
                     && is_integer
                     && from.len() == 2

@@ -184,7 +184,7 @@ impl Region {
                     self.defined[start..end].copy_from_slice(&there.defined[start..end]);
                 }
                 // Two blocks have read it, and this remembers both.
-                (Some(_), Some(_)) => to.whole.reads[1] = from.whole.reads[0],
+                (Some(_), Some(_)) => to.remember_reads(from, own),
             }
         }
     }
@@ -220,6 +220,25 @@ impl Word {
             return Some(Use::Write);
         }
         traces.iter().any(|trace| trace.reads.iter().any(by)).then_some(Use::Read)
+    }
+}
+
+impl Word {
+    /// Adds the reads by blocks of `own` to those of another block.
+    fn remember_reads(&mut self, from: &Self, own: &Range<u32>) {
+        let add = |to: &mut Trace, from: &Trace| {
+            let is_own = |read: &&Moment| read.clock != 0 && own.contains(&read.block);
+            if let Some(&read) = from.reads.iter().find(is_own) {
+                to.reads[1] = read;
+            }
+        };
+        if self.bytes.is_none() && from.bytes.is_none() {
+            return add(&mut self.whole, &from.whole);
+        }
+        let whole = self.whole;
+        let bytes = self.bytes.get_or_insert_with(|| Box::new([whole; WORD]));
+        let theirs = from.bytes.as_deref().copied().unwrap_or([from.whole; WORD]);
+        bytes.iter_mut().zip(&theirs).for_each(|(to, from)| add(to, from));
     }
 }
 
