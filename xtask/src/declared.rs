@@ -137,12 +137,14 @@ pub fn is_strict(kernel: &str) -> bool {
 /// Prints how many planted leaks were found.
 ///
 /// # Errors
-/// [`Error::Missed`] if a leak was missed, or if no leak was planted.
-pub fn judge(planted: plant::Outcome, seed: u64) -> Result<()> {
+/// [`Error::Missed`] if a leak was missed, if no leak was planted, or none of a kind in `kinds`.
+pub fn judge(planted: plant::Outcome, seed: u64, kinds: &[plant::Kind]) -> Result<()> {
     println!("leaks planted with seed {seed}:\n{planted}");
     let mut missed = planted.missed;
     if planted.counts.is_empty() {
         missed.push("no kernel has a place for a leak".to_owned());
     }
+    let without = kinds.iter().filter(|kind| !planted.counts.contains_key(kind));
+    missed.extend(without.map(|kind| format!("no kernel has a place for {kind:?}")));
     if missed.is_empty() { Ok(()) } else { Err(Error::Missed { missed }) }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use ptx_check::flow;
-use ptx_check::plant::{self, Plan};
+use ptx_check::plant::{self, Kind, Plan};
 
 use crate::{IoContext, Result, declared, families, ptx};
 
@@ -44,13 +44,16 @@ pub fn run(options: &Options) -> Result<()> {
         let text = fs::read_to_string(path).at("read", path)?;
         println!("{}: {}", path.display(), declared::check_ptx(&text, &options.kernel)?);
         let text = ptx::without_checks(&text);
-        options.plant.map_or(Ok(()), |seed| find_planted(&text, &options.kernel, seed))
+        // The committed kernels together have places for all kinds.
+        let is_all = options.files.is_empty() && options.kernel.is_empty();
+        let kinds = if is_all { Kind::ALL } else { &[] };
+        options.plant.map_or(Ok(()), |seed| find_planted(&text, &options.kernel, seed, kinds))
     })
 }
 
 /// Plants leaks into the kernels whose names contain `kernel`, looks for them, and prints the
 /// counts.
-fn find_planted(text: &str, kernel: &str, seed: u64) -> Result<()> {
+fn find_planted(text: &str, kernel: &str, seed: u64, kinds: &[Kind]) -> Result<()> {
     let decode = |text: &str| {
         Ok::<_, Infallible>(match flow::ptx::decode(text) {
             Ok(programs) => programs.into_iter().map(Ok).collect(),
@@ -59,5 +62,5 @@ fn find_planted(text: &str, kernel: &str, seed: u64) -> Result<()> {
     };
     let takes = |name: &str| name.contains(kernel) && declared::is_strict(name);
     let Ok(planted) = plant::search(text, Plan { takes: &takes, seed, most: 1 }, 1, decode);
-    declared::judge(planted, seed)
+    declared::judge(planted, seed, kinds)
 }

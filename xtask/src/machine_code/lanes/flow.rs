@@ -23,6 +23,9 @@ impl fmt::Display for Use {
 /// A general register or a named place on the stack.
 pub(super) type Place = String;
 
+/// The place of lanes that stay in vectors.
+pub(super) const VECTOR: &str = "a vector";
+
 /// What an instruction does, as far as the search needs to know.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Step {
@@ -62,7 +65,7 @@ struct Flow {
 impl Flow {
     /// Follows one step. Returns how it uses what comes from lanes.
     fn follow(&mut self, step: &Step) -> Vec<Use> {
-        let holds = |place: &Place| self.places.contains(place);
+        let holds = |place: &Place| place == VECTOR || self.places.contains(place);
         let mut uses = Vec::new();
         if step.addresses.iter().any(holds) {
             uses.push(Use::Address);

@@ -1,6 +1,6 @@
 //! Instructions of x86-64, as GNU's disassembler prints them.
 
-use super::Step;
+use super::{Step, VECTOR};
 
 /// The registers that a call may overwrite.
 const LOST: &[&str] = &["ax", "cx", "dx", "si", "di", "r8", "r9", "r10", "r11"];
@@ -33,8 +33,13 @@ fn address(operand: &str) -> Vec<String> {
     inside
         .trim_end_matches(|c| c != '%' && !char::is_alphanumeric(c))
         .split([',', ')'])
-        .filter_map(register)
+        .filter_map(|name| is_vector(name).then(|| VECTOR.to_owned()).or_else(|| register(name)))
         .collect()
+}
+
+/// Returns whether an operand is a vector or a mask.
+fn is_vector(operand: &str) -> bool {
+    ["%xmm", "%ymm", "%zmm", "%k"].iter().any(|name| operand.starts_with(name))
 }
 
 /// Returns what an operand names: a register, or a place on the stack.
@@ -81,11 +86,8 @@ pub(super) fn read(mnemonic: &str, operands: &[&str]) -> Option<Step> {
         return Some(step);
     }
     let (last, others) = operands.split_last()?;
-    let is_vector = |operand: &&&str| {
-        ["%xmm", "%ymm", "%zmm", "%k"].iter().any(|name| operand.starts_with(name))
-    };
-    // Lanes and masks in registers of vectors; what reaches general registers or the stack counts.
-    if others.iter().any(|operand| is_vector(&operand)) && !is_vector(&last) {
+    // Lanes and masks in registers of vectors; what reaches general registers counts.
+    if others.iter().any(|operand| is_vector(operand)) && !is_vector(last) {
         step.is_from_lanes = register(last).is_some();
         step.results = place(last).filter(|_| step.is_from_lanes).into_iter().collect();
         return Some(step);
