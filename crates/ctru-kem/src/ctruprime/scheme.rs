@@ -43,10 +43,10 @@ std::thread_local! {
 }
 
 impl<R: Arithmetic, E: Encode> CtruPrime<R, E> {
-    /// Decodes a decapsulation key, and the encapsulation key in it by a function.
+    /// Decodes a decapsulation key. The encapsulation key in it may be known to be well formed.
     fn decode_private(
         key: &[u8],
-        public: fn(&E::Bytes<R>) -> Result<DecodedEncapsulationKey<R>, InvalidDecapsulationKey>,
+        is_known: bool,
     ) -> Result<DecodedDecapsulationKey<R>, InvalidDecapsulationKey> {
         #[cfg(all(feature = "std", debug_assertions))]
         DECODED.set(DECODED.get() + 1);
@@ -55,7 +55,12 @@ impl<R: Arithmetic, E: Encode> CtruPrime<R, E> {
         let f = secret_poly::unpack::<R>(&parts.f);
         wipe_stack::<SPILLED>();
         let f = f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-        let encapsulation_key = public(&parts.encapsulation_key)?;
+        let encapsulation_key = if is_known {
+            Self::public(&parts.encapsulation_key)
+        } else {
+            Self::read_public(&parts.encapsulation_key)
+                .map_err(InvalidDecapsulationKey::EncapsulationKey)?
+        };
         let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
         decoded.z.copy_from(parts.z.as_slice());
         Ok(decoded)
@@ -135,15 +140,12 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     }
 
     fn private(key: &[u8]) -> Self::Private {
-        let decoded = Self::decode_private(key, |bytes| Ok(Self::public(bytes)));
-        decoded.expect("a validated decapsulation key")
+        Self::decode_private(key, true).expect("a validated decapsulation key")
     }
 
     /// Does not check that the two polynomials belong together; `check` does.
     fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey> {
-        Self::decode_private(key, |bytes| {
-            Self::read_public(bytes).map_err(InvalidDecapsulationKey::EncapsulationKey)
-        })
+        Self::decode_private(key, false)
     }
 
     #[cfg(feature = "std")]
