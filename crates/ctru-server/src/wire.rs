@@ -67,7 +67,7 @@ impl Frames {
 struct Use {
     /// Whether the client has begun HTTP/2.
     has_begun: bool,
-    /// The calls in progress, to the last byte of their answers.
+    /// The calls in progress, until the last byte of their answers is flushed.
     calls: usize,
 }
 
@@ -103,6 +103,8 @@ pub(crate) struct Watched<I> {
     sent: Frames,
     /// The streams of calls in progress.
     calls: HashSet<u32>,
+    /// The streams whose last frames are written, and may wait in a buffer of TLS.
+    written: Vec<u32>,
     /// The largest stream identifier so far.
     last: u32,
     traffic: watch::Sender<Use>,
@@ -120,6 +122,7 @@ impl<I> Watched<I> {
             received: Frames::default(),
             sent: Frames::default(),
             calls: HashSet::new(),
+            written: Vec::new(),
             last: 0,
             traffic,
         };
@@ -169,12 +172,19 @@ impl<I> Watched<I> {
 
     /// Reads the bytes that the server has sent.
     fn send(&mut self, bytes: &[u8]) {
-        let calls = &mut self.calls;
+        let written = &mut self.written;
         self.sent.follow(bytes, |kind, flags, stream| {
             if kind == RESET || matches!(kind, DATA | HEADERS) && flags & END != 0 {
-                calls.remove(&stream);
+                written.push(stream);
             }
         });
+    }
+
+    /// Ends the calls whose last frames have left all buffers.
+    fn flushed(&mut self) {
+        for stream in self.written.drain(..) {
+            self.calls.remove(&stream);
+        }
         self.tell();
     }
 
@@ -238,6 +248,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Watched<I> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.io).poll_flush(context);
+        if matches!(result, Poll::Ready(Ok(()))) {
+            self.flushed();
+        }
         self.watch(context, result)
     }
 
@@ -249,6 +262,8 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Watched<I> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     fn frame(kind: u8, flags: u8, stream: u32, content: usize) -> Vec<u8> {
@@ -287,6 +302,8 @@ mod tests {
             ]
             .concat();
             answers.chunks(size).for_each(|chunk| watched.send(chunk));
+            assert_eq!(now().calls, 3);
+            watched.flushed();
             assert_eq!(now().calls, 1);
             watched.receive(&frame(RESET, 0, 5, 4));
             assert_eq!(now().calls, 0);
@@ -295,5 +312,16 @@ mod tests {
             assert_eq!(now().calls, 0);
             tokio::time::timeout(Duration::from_secs(5), traffic.quiet()).await.unwrap();
         }
+    }
+
+    /// A call goes on while a buffer below has the last frame of its answer.
+    #[tokio::test]
+    async fn answers_end_when_they_are_flushed() {
+        let (mut watched, traffic) = Watched::new(tokio::io::BufWriter::new(Vec::new()));
+        watched.receive(&[vec![b'P'; PREFACE], frame(HEADERS, 5, 1, 1)].concat());
+        watched.write_all(&frame(DATA, END, 1, 0)).await.unwrap();
+        assert_eq!(traffic.0.borrow().calls, 1);
+        watched.flush().await.unwrap();
+        assert_eq!(traffic.0.borrow().calls, 0);
     }
 }
