@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit;
 use thiserror::Error;
+use tokio::task::JoinError;
 use zeroize::Zeroizing;
 
 use crate::locked::Locked;
@@ -120,30 +121,30 @@ impl SealingKeys {
     /// [`SealingKeyError`] if the file cannot be read, if others than its owner have access to it,
     /// if it belongs to another user, or if it has a wrong line or no key.
     pub fn read(path: &Path) -> Result<Self, SealingKeyError> {
-        let failed = |source| SealingKeyError::File { path: path.into(), source };
-        // The file is opened once, so that the file that is checked is the one that is read.
-        let mut file = File::open(path).map_err(failed)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let found = file.metadata().map_err(failed)?;
-            let (mode, owner) = (found.mode() & 0o7777, found.uid());
-            if !is_private(mode, owner, found.gid()) {
-                return Err(SealingKeyError::Mode { path: path.into(), mode });
-            }
-            let user = nix::unistd::geteuid().as_raw();
-            if !is_own(owner, user) {
-                return Err(SealingKeyError::Owner { path: path.into(), owner, user });
-            }
-        }
-        // A buffer that grows would leave copies of the keys behind.
-        let mut buffer = Zeroizing::new(vec![0; LARGEST + 1]);
-        let length = read_all(&mut file, &mut buffer).map_err(failed)?;
-        let text = std::str::from_utf8(&buffer[..length]);
-        let text = text.map_err(|error| failed(io::Error::other(error)))?;
-        if length > LARGEST {
-            return Err(SealingKeyError::TooLarge { path: path.into() });
-        }
+        Self::of_text(path, &read_text(path)?)
+    }
+
+    /// Does the same, and waits on another thread until a pipe has a writer. This thread makes the
+    /// keys, because one that is idle afterwards would keep copies of them on its stack.
+    ///
+    /// # Errors
+    /// The errors of [`read`](Self::read).
+    pub(crate) async fn wait_for(path: &Path) -> Result<Self, SealingKeyError> {
+        let owned = path.to_owned();
+        let text = tokio::task::spawn_blocking(move || read_text(&owned)).await;
+        let failed =
+            |error: JoinError| SealingKeyError::File { path: path.into(), source: error.into() };
+        Self::of_text(path, &text.map_err(failed)??)
+    }
+
+    /// Reads the keys in the text of a file.
+    ///
+    /// # Errors
+    /// [`SealingKeyError`] if it has a wrong line or no key.
+    fn of_text(path: &Path, text: &[u8]) -> Result<Self, SealingKeyError> {
+        let failed =
+            |error| SealingKeyError::File { path: path.into(), source: io::Error::other(error) };
+        let text = std::str::from_utf8(text).map_err(failed)?;
         let mut keys: Vec<Locked<SealingKey>> = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line_number = index + 1;
@@ -179,6 +180,38 @@ impl SealingKeys {
         let key = Zeroizing::new(const_hex::encode(key));
         Ok(Zeroizing::new(format!("{} {}\n", const_hex::encode(identifier), *key)))
     }
+}
+
+/// Reads the text of a file with keys.
+///
+/// # Errors
+/// [`SealingKeyError`] if the file cannot be read, if others than its owner have access to it,
+/// if it belongs to another user, or if it is too large.
+fn read_text(path: &Path) -> Result<Zeroizing<Vec<u8>>, SealingKeyError> {
+    let failed = |source| SealingKeyError::File { path: path.into(), source };
+    // The file is opened once, so that the file that is checked is the one that is read.
+    let mut file = File::open(path).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let found = file.metadata().map_err(failed)?;
+        let (mode, owner) = (found.mode() & 0o7777, found.uid());
+        if !is_private(mode, owner, found.gid()) {
+            return Err(SealingKeyError::Mode { path: path.into(), mode });
+        }
+        let user = nix::unistd::geteuid().as_raw();
+        if !is_own(owner, user) {
+            return Err(SealingKeyError::Owner { path: path.into(), owner, user });
+        }
+    }
+    // A buffer that grows would leave copies of the keys behind.
+    let mut buffer = Zeroizing::new(vec![0; LARGEST + 1]);
+    let length = read_all(&mut file, &mut buffer).map_err(failed)?;
+    if length > LARGEST {
+        return Err(SealingKeyError::TooLarge { path: path.into() });
+    }
+    buffer.truncate(length);
+    Ok(buffer)
 }
 
 /// Reads until the end of a file or of the buffer. Returns the number of bytes.

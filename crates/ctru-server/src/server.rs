@@ -302,7 +302,7 @@ impl Server {
             options.service.client_rates.insert(identity.as_str().into(), rate);
         }
         let sealing_keys = match &options.sealing_keys {
-            Some(path) => SealingKeys::read(path)?,
+            Some(path) => SealingKeys::wait_for(path).await?,
             None => SealingKeys::default(),
         };
         let tls = options.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
@@ -438,9 +438,11 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`] says which file is wrong.
-    pub fn reload(&self) -> Result<(), StartError> {
-        let sealing_keys =
-            self.options.sealing_keys.as_deref().map(SealingKeys::read).transpose()?;
+    pub async fn reload(&self) -> Result<(), StartError> {
+        let sealing_keys = match &self.options.sealing_keys {
+            Some(path) => Some(SealingKeys::wait_for(path).await?),
+            None => None,
+        };
         let configured = self.tls.as_ref().map(|tls| tls.read()).transpose()?;
         if let Some(keys) = sealing_keys {
             self.shared.sealer.replace(keys);

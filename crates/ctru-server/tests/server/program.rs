@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -332,9 +332,33 @@ async fn hangup_reads_keys_again() {
     let sent = client.encapsulate(encapsulate(&before, 1)).await.unwrap();
     let received = client.decapsulate(decapsulate(&before, sent.ciphertexts)).await.unwrap();
     assert_eq!(received.shared_secrets, sent.shared_secrets);
+    // A pipe into which nobody writes holds up nothing, neither now nor at the next start.
+    fs::remove_file(keys.path()).unwrap();
+    nix::unistd::mkfifo(keys.path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    server.signal(Signal::SIGHUP);
+    let pipe = wait_for_reader(keys.path());
+    assert!(client.describe().await.is_ok());
     server.signal(Signal::SIGTERM);
     assert_eq!(server.wait(), 0);
     assert!(!socket.exists());
+    drop(pipe);
+    let mut server = Program::start(&arguments, log(&folder));
+    let _pipe = wait_for_reader(keys.path());
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+}
+
+/// Opens a pipe for writing when a process reads from it.
+fn wait_for_reader(pipe: &Path) -> File {
+    let start = Instant::now();
+    loop {
+        let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+        if let Ok(file) = OpenOptions::new().write(true).custom_flags(flags).open(pipe) {
+            return file;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "nobody reads {}", pipe.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn wait_for(path: &Path) {

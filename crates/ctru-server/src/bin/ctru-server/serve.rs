@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use ctru_server::{
     Address, ClientCertificates, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions,
 };
+use tokio::sync::Notify;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
@@ -87,7 +88,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Private keys")]
     allow_plain_keys: bool,
     /// Most decapsulations of each private key, as long as this process lives [default: 2^40 for
-    /// keys of the largest set, no limit for the others]
+    /// CTRU-Prime-1277, no limit for the others]
     #[arg(long, value_name = "N", help_heading = "Private keys")]
     max_decapsulations_per_key: Option<u64>,
     /// Refuse to use sealed private keys that were generated longer ago, such as 90days
@@ -338,9 +339,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 async fn serve(args: &Args) -> Result<ExitCode> {
     let chosen = args.engine.start()?;
-    let mut signals = Signals::new()?;
+    let (mut signals, hangup) = (Signals::new()?, Notify::new());
     let engine = chosen.engines.name.clone();
-    let server = Server::start(args.options(&chosen), chosen.engines).await?;
+    let server = tokio::select! {
+        server = Server::start(args.options(&chosen), chosen.engines) => server?,
+        () = stopped(&mut signals, &hangup) => return Ok(ExitCode::SUCCESS),
+    };
     for address in server.addresses() {
         tracing::info!(%address, engine, "serving");
         if args.print_address {
@@ -350,21 +354,15 @@ async fn serve(args: &Args) -> Result<ExitCode> {
     if let Some(address) = server.admin_address() {
         tracing::info!(%address, "metrics and probes");
     }
-    loop {
-        tokio::select! {
-            () = server.lost() => {
-                tracing::error!("the device is lost");
-                server.stop(AFTER_LOSS, Duration::ZERO).await;
-                return Ok(ExitCode::from(LOST));
-            }
-            signal = signals.next() => match signal {
-                Signal::Reload => match server.reload() {
-                    Ok(()) => tracing::info!("certificates and sealing keys are read again"),
-                    Err(error) => tracing::error!(%error, "everything stays as it was"),
-                },
-                Signal::Stop => break,
-            },
-        }
+    let is_lost = tokio::select! {
+        () = server.lost() => true,
+        () = reload(&server, &hangup) => false,
+        () = stopped(&mut signals, &hangup) => false,
+    };
+    if is_lost {
+        tracing::error!("the device is lost");
+        server.stop(AFTER_LOSS, Duration::ZERO).await;
+        return Ok(ExitCode::from(LOST));
     }
     tracing::info!("going down");
     let mut lost = pin!(server.loss());
@@ -393,6 +391,24 @@ async fn serve(args: &Args) -> Result<ExitCode> {
         false => tracing::warn!("calls were cut off"),
     }
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Waits for a signal that stops the server. Passes on those to read files again.
+async fn stopped(signals: &mut Signals, hangup: &Notify) {
+    while let Signal::Reload = signals.next().await {
+        hangup.notify_one();
+    }
+}
+
+/// Reads files again, one time after the other. Each time may take long.
+async fn reload(server: &Server, hangup: &Notify) {
+    loop {
+        hangup.notified().await;
+        match server.reload().await {
+            Ok(()) => tracing::info!("certificates and sealing keys are read again"),
+            Err(error) => tracing::error!(%error, "everything stays as it was"),
+        }
+    }
 }
 
 enum Signal {
