@@ -42,7 +42,7 @@ pub(crate) fn read(scheme: Option<proto::Scheme>) -> Result<Parameters, Fault> {
         Ok(PublicKeyEncoding::Packed13) => Encoding::Packed13,
         Err(_) => {
             let reason = format!("there is no encoding with number {encoding}");
-            return Err(Fault::invalid("scheme.encoding()", None, reason));
+            return Err(Fault::invalid("scheme.encoding", None, reason));
         }
     };
     Parameters::new(set, encoding)
@@ -62,7 +62,8 @@ pub(crate) fn numbers(scheme: Parameters) -> [u8; 2] {
 }
 
 /// Returns the most decapsulations that a private key should do, if that number can be reached:
-/// docs/security.md says why. For 761 it is 2^64, which would take a GPU 47,000 years.
+/// docs/security.md says why. For CTRU-Prime-761 it is 2^64, which would take a GPU ten thousand
+/// years.
 pub(crate) fn max_decapsulations(scheme: Parameters) -> Option<u64> {
     match scheme.set() {
         Set::CtruPrime1277 => Some(1 << 40),
@@ -92,13 +93,22 @@ mod tests {
 
     #[test]
     fn unknown_schemes_are_refused() {
-        let read = |set, encoding| read(Some(proto::Scheme { set, encoding }));
+        let read = |set, encoding| {
+            read(Some(proto::Scheme { set, encoding })).map_err(|fault| match fault {
+                Fault::Invalid { field, .. } => field,
+                _ => panic!("{fault}"),
+            })
+        };
         assert!(super::read(None).is_err());
-        assert!(read(0, 1).is_err() && read(4, 1).is_err() && read(-1, 1).is_err());
+        for set in [0, 4, -1] {
+            assert_eq!(read(set, 1), Err("scheme.set"));
+        }
         // NTRU Prime has one encoding, for which 0 and 1 stand.
         assert_eq!(read(12, 0).unwrap(), read(12, 1).unwrap());
-        assert!(read(12, 2).is_err() && read(10, 1).is_err() && read(17, 1).is_err());
-        assert!(read(2, 3).is_err());
+        assert!(read(10, 1).is_err() && read(17, 1).is_err());
+        for (set, encoding) in [(12, 2), (12, 3), (2, 3), (2, -1)] {
+            assert_eq!(read(set, encoding), Err("scheme.encoding"));
+        }
         assert_eq!(read(2, 0).unwrap(), read(2, 1).unwrap());
     }
 }
