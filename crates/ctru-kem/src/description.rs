@@ -22,6 +22,8 @@ pub(crate) struct Description {
     pub(crate) name: &'static str,
     pub(crate) sizes: Sizes,
     key_pair_seed: usize,
+    /// Bytes of a decapsulation key before its encapsulation key.
+    secret: usize,
     degree: usize,
     modulus: u32,
     /// The right result of the known-answer test.
@@ -40,6 +42,7 @@ impl Description {
                     ciphertext: P::CIPHERTEXT_BYTES,
                 },
                 key_pair_seed: <P as Types>::Scheme::KEY_PAIR_SEED_BYTES,
+                secret: <P as Types>::Scheme::SECRET_BYTES,
                 degree: <P as Types>::Scheme::DEGREE,
                 modulus: <P as Types>::Scheme::MODULUS,
                 known_answer: P::KNOWN_ANSWER,
@@ -61,6 +64,15 @@ impl Parameters {
     #[must_use]
     pub const fn key_pair_seed_bytes(self) -> usize {
         self.description().key_pair_seed
+    }
+
+    /// Returns the encapsulation key in the bytes of a decapsulation key.
+    ///
+    /// # Panics
+    /// If these are fewer than those of a decapsulation key.
+    #[must_use]
+    pub fn encapsulation_key_of(self, decapsulation_key: &[u8]) -> &[u8] {
+        &decapsulation_key[self.description().secret..][..self.sizes().encapsulation_key]
     }
 
     /// Writes the seeds of a batch of key pairs from rows of

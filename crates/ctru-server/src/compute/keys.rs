@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ctru_kem::{
-    DecapsulationKey, EncapsulationKey, InvalidRow, ParameterSet, Parameters, SEED_BYTES,
-    with_parameters,
+    DecapsulationKey, EncapsulationKey, InvalidRow, ParameterSet, Parameters, with_parameters,
 };
 use rayon::prelude::*;
+use zeroize::Zeroizing;
 
 use super::join::KeyBytes;
-use super::secret;
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::Owner;
@@ -102,12 +101,13 @@ impl<'a> Reader<'a> {
         let row = self.scheme.sizes().decapsulation_key;
         if form == Form::Sealed {
             let count = bytes.len() / self.size(form);
-            let mut rows = vec![0; count * row];
+            // A later key may be refused, and those that are open are wiped then too.
+            let mut rows = Zeroizing::new(vec![0; count * row]);
             read_all(bytes, self.size(form), &mut rows, row, |item, sealed, row| {
                 let item = (!is_single).then_some(item);
                 self.open(purpose, sealed, item).map(|plain| row.copy_from_slice(&plain))
             })?;
-            return Ok(KeyBytes { bytes: secret(rows), are_keys: true });
+            return Ok(KeyBytes { bytes: Bytes::from_owner(rows), are_keys: true });
         }
         let is_counted = self.shared.decapsulations.limit(self.scheme).is_some();
         let are_keys = is_counted || purpose == Purpose::Seal;
@@ -172,16 +172,12 @@ impl<'a> Reader<'a> {
     /// Returns the hashes of the public keys in rows of private keys, if decapsulations of this
     /// scheme are counted.
     pub(super) fn hashes(&self, rows: &[u8]) -> Option<Arc<[KeyHash]>> {
-        let sizes = self.scheme.sizes();
-        let end = sizes.decapsulation_key - SEED_BYTES;
-        let hash = |row: &[u8]| KeyHash::of(&row[end - sizes.encapsulation_key..end]);
+        let row = self.scheme.sizes().decapsulation_key;
+        let hash = |key: &[u8]| KeyHash::of(self.scheme.encapsulation_key_of(key));
         self.shared.decapsulations.limit(self.scheme)?;
-        Some(match rows.len() / sizes.decapsulation_key {
-            ..PARALLEL => rows.chunks_exact(sizes.decapsulation_key).map(hash).collect(),
-            _ => {
-                let rows = rows.par_chunks_exact(sizes.decapsulation_key);
-                rows.map(hash).collect::<Vec<_>>().into()
-            }
+        Some(match rows.len() / row {
+            ..PARALLEL => rows.chunks_exact(row).map(hash).collect(),
+            _ => rows.par_chunks_exact(row).map(hash).collect::<Vec<_>>().into(),
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ctru_kem::Parameters;
+use ctru_kem::{Encoding, Parameters, Set};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
     DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
@@ -180,6 +180,36 @@ async fn public_keys_belong_to_private_keys() {
     assert_eq!(calls.seal_keys(seal).await.unwrap_err().code(), Code::InvalidArgument);
     let received = calls.decapsulate(decapsulate(&other, sent.ciphertexts)).await.unwrap();
     assert_eq!(received.into_inner().shared_secrets, sent.shared_secrets);
+}
+
+/// A private key of NTRU Prime with another secret of implicit rejection, which no check notices, is
+/// counted as the same key.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_counted_by_their_public_keys() {
+    let server = start_fast(|options| {
+        options.max_decapsulations_per_key = Some(3);
+        options.service.allow_plain_keys = true;
+    })
+    .await;
+    let mut calls = server.calls().await;
+    let sntrup761 = Parameters::new(Set::Sntrup761, Encoding::MixedRadix).unwrap();
+    let scheme = Some(sntrup761.into());
+    let request = GenerateKeysRequest { scheme, count: 1, plain: true };
+    let made = calls.generate_keys(request).await.unwrap().into_inner();
+    let place = made.private_keys.windows(32).position(|part| part == &made.public_keys[..32]);
+    let rejection = place.unwrap() + made.public_keys.len();
+    let mut other = made.private_keys.to_vec();
+    other[rejection..][..32].rotate_left(1);
+    let key = Some(encapsulate_request::Key::PublicKey(made.public_keys));
+    let request = EncapsulateRequest { scheme, key, count: 2 };
+    let sent = calls.encapsulate(request).await.unwrap().into_inner();
+    let mut decapsulate = async |key| {
+        let key = Some(decapsulate_request::Key::PrivateKey(key));
+        let request = DecapsulateRequest { scheme, key, ciphertexts: sent.ciphertexts.clone() };
+        calls.decapsulate(request).await.map(|answer| answer.into_inner().shared_secrets)
+    };
+    assert_eq!(decapsulate(made.private_keys).await.unwrap(), sent.shared_secrets);
+    assert_eq!(decapsulate(other.into()).await.unwrap_err().code(), Code::ResourceExhausted);
 }
 
 /// Decapsulations are counted for each key, whether it is sealed or loaded.

@@ -17,6 +17,8 @@ use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{DecapsulateRequest, Scheme, SealKeysRequest, decapsulate_request};
 use ctru_server::{Address, SealingKeys, Server, ServerOptions};
 
+use tonic::Code;
+
 use crate::common::{Slots, TestEngine, decapsulate, encapsulate, engines, pair, start_fast};
 
 /// Where the process finds the path of its sealing keys.
@@ -150,11 +152,20 @@ async fn nothing_stays() {
     let mut calls = KemClient::connect(there.address.clone()).await.unwrap();
     let request = DecapsulateRequest {
         scheme,
-        key: Some(decapsulate_request::Key::PrivateKey(sealed)),
+        key: Some(decapsulate_request::Key::PrivateKey(sealed.clone())),
         ciphertexts: Bytes::copy_from_slice(ciphertext.as_ref()),
     };
     let answer = calls.decapsulate(request).await.unwrap().into_inner();
     assert_eq!(answer.shared_secrets, &secret.as_bytes()[..]);
+    // The last of many keys is damaged. Those before it are open when it is refused.
+    let mut keys = sealed.repeat(30);
+    *keys.last_mut().unwrap() ^= 1;
+    let request = DecapsulateRequest {
+        scheme,
+        key: Some(decapsulate_request::Key::PrivateKeys(keys.into())),
+        ciphertexts: ciphertext.as_ref().repeat(30).into(),
+    };
+    assert_eq!(calls.decapsulate(request).await.unwrap_err().code(), Code::InvalidArgument);
     for words in [&f, &z, &of_secret] {
         assert!(there.find(words) > 0, "the search finds nothing");
     }
