@@ -20,7 +20,7 @@ pub(crate) struct WaitingRoom(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     room: Room,
-    /// The clients in the order of their turns. No line is empty.
+    /// The clients in the order of their turns.
     lines: VecDeque<Line>,
 }
 
@@ -101,23 +101,24 @@ impl State {
     /// Removes the next message whose turn it is, and reserves its room.
     fn next(&mut self) -> Option<(Share, usize, oneshot::Sender<Ticket>)> {
         let Self { room, lines } = self;
-        for line in lines.iter_mut() {
+        let mut index = 0;
+        // This sees only the beginnings of the lines, because a line can be long.
+        while let Some(Line { share, waiting }) = lines.get_mut(index) {
             // The callers of these have gone.
-            line.waiting.retain(|(_, sender)| !sender.is_closed());
-        }
-        lines.retain(|line| !line.waiting.is_empty());
-        let mut turn = None;
-        for (index, Line { share, waiting }) in lines.iter().enumerate() {
-            let weight = waiting.front().map_or(0, |(weight, _)| *weight);
+            while waiting.pop_front_if(|(_, sender)| sender.is_closed()).is_some() {}
+            let Some(&(weight, _)) = waiting.front() else {
+                lines.remove(index);
+                continue;
+            };
             if room.take(*share, weight) {
-                turn = Some(index);
                 break;
             }
             if room.is_kept_out_by_others(*share, weight) {
-                break;
+                return None;
             }
+            index += 1;
         }
-        let mut line = lines.remove(turn?)?;
+        let mut line = lines.remove(index)?;
         let (weight, sender) = line.waiting.pop_front()?;
         let share = line.share;
         if !line.waiting.is_empty() {
@@ -211,5 +212,19 @@ mod tests {
         };
         let context = &mut Context::from_waker(Waker::noop());
         assert!(matches!(never.as_mut().poll(context), Poll::Ready(None)));
+    }
+
+    /// Who stands behind others in a line costs an admission nothing, even if it has gone.
+    #[test]
+    fn an_admission_sees_the_beginnings_of_the_lines() {
+        let room = WaitingRoom::new(100);
+        let held = room.try_enter(share(0), 50).unwrap();
+        let [mut first, second] = [enter(&room, 0, 50), enter(&room, 0, 50)];
+        drop((0..100).map(|_| enter(&room, 0, 50)).collect::<Vec<_>>());
+        drop(held);
+        let ticket = now(&mut first).unwrap();
+        assert_eq!(room.lock().lines[0].waiting.len(), 101);
+        drop((second, ticket));
+        assert!(room.lock().lines.is_empty());
     }
 }
