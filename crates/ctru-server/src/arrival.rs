@@ -35,8 +35,9 @@ struct Incomplete {
 }
 
 impl Incomplete {
-    /// Notes the next bytes.
-    fn note(&mut self, mut data: &[u8]) {
+    /// Notes the next bytes until a message ends. Returns their number.
+    fn note(&mut self, mut data: &[u8]) -> usize {
+        let before = data.len();
         while !data.is_empty() {
             if self.has < PREFIX {
                 let count = data.len().min(PREFIX - self.has);
@@ -55,8 +56,10 @@ impl Incomplete {
             }
             if self.has == PREFIX && self.rest == 0 {
                 self.has = 0;
+                break;
             }
         }
+        before - data.len()
     }
 
     /// Returns whether a message has begun and is not complete.
@@ -72,12 +75,11 @@ impl Arrival {
         Self { limit, late, message: is_stream.then(Incomplete::default) }
     }
 
-    /// Notes bytes of the body.
-    pub(crate) fn note(&mut self, data: &[u8]) {
-        if let Some(message) = &mut self.message {
-            message.note(data);
-            self.late = None;
-        }
+    /// Notes bytes of the body, in a stream until a message ends. Returns their number.
+    pub(crate) fn note(&mut self, data: &[u8]) -> usize {
+        let Some(message) = &mut self.message else { return data.len() };
+        self.late = None;
+        message.note(data)
     }
 
     /// Becomes ready when the client is late, that is, when it has sent nothing for too long.
@@ -104,10 +106,13 @@ mod tests {
         for step in [1, 2, 3, 7, 100, 224] {
             let mut incomplete = Incomplete::default();
             let mut sent = 0;
-            for data in stream.chunks(step) {
-                incomplete.note(data);
-                sent += data.len();
-                assert_eq!(incomplete.is_under_way(), !ends.contains(&sent), "{sent}");
+            for mut data in stream.chunks(step) {
+                while !data.is_empty() {
+                    let noted = incomplete.note(data);
+                    data = &data[noted..];
+                    sent += noted;
+                    assert_eq!(incomplete.is_under_way(), !ends.contains(&sent), "{sent}");
+                }
             }
         }
     }

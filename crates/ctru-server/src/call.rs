@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
-use http_body::{Frame, SizeHint};
+use http_body::Frame;
 use hyper::body::Incoming;
 use tonic::body::Body;
 use tonic::service::Routes;
@@ -90,8 +90,8 @@ impl Calls {
         head.extensions.insert(caller);
         let over = (method == OTHER).then(|| over(self.stages.clone()));
         let arrival = Arrival::new(is_stream(head.uri.path()), self.receive_timeout);
-        let body =
-            Body::new(Counted { body, arrival, held: Arc::clone(&held), over, is_over: false });
+        let (rest, counter) = (Bytes::new(), Arc::clone(&held));
+        let body = Body::new(Counted { body, rest, arrival, held: counter, over, is_over: false });
         let answer = async {
             match counted {
                 Ok(()) => self.routes.call(Request::from_parts(head, body)).await,
@@ -203,9 +203,12 @@ fn over(mut stages: Stages) -> Over {
     Box::pin(async move { stages.left().await })
 }
 
-/// The body of a request. Its bytes count as memory of the call.
+/// The body of a request. Its bytes count as memory of the call. gRPC gets the messages of a stream
+/// one by one, so that the call can tell what each of them has taken.
 struct Counted {
     body: Incoming,
+    /// The rest of the last frame of the body.
+    rest: Bytes,
     arrival: Arrival,
     held: Arc<Held>,
     /// Ends the body when the server is going down. The streams of `kem.proto` then end by
@@ -231,25 +234,27 @@ impl http_body::Body for Counted {
         if self.is_over {
             return Poll::Ready(None);
         }
-        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
-            return self.arrival.poll_late(context).map(|fault| Some(Err(fault.into())));
-        };
-        Poll::Ready(frame.map(|frame| {
-            let frame = frame.map_err(|error| Status::from_error(error.into()))?;
-            if let Some(data) = frame.data_ref() {
-                self.held.grow(data.len())?;
-                self.arrival.note(data);
+        if self.rest.is_empty() {
+            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+                return self.arrival.poll_late(context).map(|fault| Some(Err(fault.into())));
+            };
+            let Some(frame) = frame else { return Poll::Ready(None) };
+            match frame.map_err(|error| Status::from_error(error.into()))?.into_data() {
+                Ok(data) => {
+                    self.held.grow(data.len())?;
+                    self.rest = data;
+                }
+                Err(frame) => return Poll::Ready(Some(Ok(frame))),
             }
-            Ok(frame)
-        }))
+        }
+        let Self { rest, arrival, held, .. } = &mut *self;
+        let piece = rest.split_to(arrival.note(rest));
+        held.pass_on(piece.len());
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_over || self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.is_over || self.rest.is_empty() && self.body.is_end_stream()
     }
 }
 

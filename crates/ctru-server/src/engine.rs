@@ -139,7 +139,7 @@ impl LaneEngine {
         if !self.tests[scheme.index()].get_or_init(test) {
             tracing::error!(%scheme, "this machine computes wrongly: the known-answer test failed");
             shared.lose();
-            return jobs.into_iter().for_each(|job| job.work.refuse(Fault::Lost));
+            return jobs.into_iter().for_each(|job| job.refuse(Fault::Lost));
         }
         let _using = Using::begin(&self.in_use);
         let (engine, own_call) = (&self.engine, self.calls.own_call);

@@ -16,7 +16,9 @@ use crate::metrics::Metrics;
 use crate::proto::{
     DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
 };
+use crate::room::Held;
 use crate::sealing::{self, Sealer};
+use crate::waiting::Ticket;
 
 /// The form of keys in a message.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -63,6 +65,10 @@ pub(crate) struct Job {
     /// When the caller stops waiting.
     pub(crate) deadline: Option<Instant>,
     pub(crate) claim: Claim,
+    /// The memory of the call. It counts as long as the job is queued, even if the caller goes.
+    pub(crate) held: Arc<Held>,
+    /// The room of a large job, for as long.
+    pub(crate) ticket: Option<Ticket>,
     pub(crate) work: Work,
 }
 
@@ -96,18 +102,6 @@ impl Work {
         }
     }
 
-    /// Answers with a fault.
-    pub(crate) fn refuse(self, fault: Fault) {
-        // The caller may have gone, so the result of sending does not matter.
-        match self {
-            Self::Generate { reply, .. } => drop(reply.send(Err(fault))),
-            Self::Seal { reply, .. } => drop(reply.send(Err(fault))),
-            Self::Load { reply, .. } => drop(reply.send(Err(fault))),
-            Self::Encapsulate { reply, .. } => drop(reply.send(Err(fault))),
-            Self::Decapsulate { reply, .. } => drop(reply.send(Err(fault))),
-        }
-    }
-
     fn is_abandoned(&self) -> bool {
         match self {
             Self::Generate { reply, .. } => reply.is_closed(),
@@ -120,6 +114,24 @@ impl Work {
 }
 
 impl Job {
+    /// Releases what the job takes and returns its work. A caller that has the answer finds room
+    /// for its next call.
+    pub(crate) fn release(self) -> Work {
+        self.work
+    }
+
+    /// Answers with a fault.
+    pub(crate) fn refuse(self, fault: Fault) {
+        // The caller may have gone, so the result of sending does not matter.
+        match self.release() {
+            Work::Generate { reply, .. } => drop(reply.send(Err(fault))),
+            Work::Seal { reply, .. } => drop(reply.send(Err(fault))),
+            Work::Load { reply, .. } => drop(reply.send(Err(fault))),
+            Work::Encapsulate { reply, .. } => drop(reply.send(Err(fault))),
+            Work::Decapsulate { reply, .. } => drop(reply.send(Err(fault))),
+        }
+    }
+
     /// Returns whether nobody waits for the answer at the time `now`.
     pub(crate) fn is_dead(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= now) || self.work.is_abandoned()

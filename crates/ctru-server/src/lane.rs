@@ -142,14 +142,14 @@ impl Lane {
     pub(crate) fn submit(&self, job: Job) {
         let Inner { shared, changed, .. } = &*self.inner;
         if shared.is_lost() {
-            return job.work.refuse(Fault::Lost);
+            return job.refuse(Fault::Lost);
         }
         let now = Instant::now();
         let (group, share, count) = ((job.work.kind(), job.scheme), job.share, job.count);
         let mut state = self.inner.lock();
         if state.is_closed {
             drop(state);
-            return job.work.refuse(Fault::Leaving);
+            return job.refuse(Fault::Leaving);
         }
         if state.queue.weight() == 0 && self.inner.is_done_at_once(&job) {
             drop(state);
@@ -164,13 +164,13 @@ impl Lane {
         }
         drop(state);
         for job in dead {
-            job.work.refuse(Fault::Expired);
+            job.refuse(Fault::Expired);
         }
         match refused {
             None => changed.notify_one(),
             Some(job) => {
                 shared.metrics.refused();
-                job.work.refuse(Fault::QueueFull);
+                job.refuse(Fault::QueueFull);
             }
         }
     }
@@ -216,9 +216,9 @@ impl Inner {
         for (job, since) in waiting {
             self.shared.metrics.waited(self.options.name, now.saturating_duration_since(since));
             if is_lost {
-                job.work.refuse(Fault::Lost);
+                job.refuse(Fault::Lost);
             } else if job.is_dead(now) || !job.claim.take() {
-                job.work.refuse(Fault::Expired);
+                job.refuse(Fault::Expired);
             } else {
                 jobs.push(job);
             }

@@ -4,6 +4,7 @@
 //! a second one at most half of the rest, and a greedy client always leaves room for others.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::Fault;
@@ -95,11 +96,13 @@ pub(crate) struct Held {
     memory: Memory,
     share: Share,
     bytes: Mutex<usize>,
+    /// The bytes of a message of a stream that have been passed on to gRPC.
+    message: AtomicUsize,
 }
 
 impl Held {
     pub(crate) fn new(memory: Memory, share: Share) -> Self {
-        Self { memory, share, bytes: Mutex::new(0) }
+        Self { memory, share, bytes: Mutex::new(0), message: AtomicUsize::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, usize> {
@@ -116,6 +119,16 @@ impl Held {
         }
         *self.lock() += bytes;
         Ok(())
+    }
+
+    /// Notes that gRPC gets some of the memory as a part of a message.
+    pub(crate) fn pass_on(&self, bytes: usize) {
+        self.message.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns the bytes that gRPC has got since the last call of this function.
+    pub(crate) fn take_message(&self) -> usize {
+        self.message.swap(0, Ordering::Relaxed)
     }
 
     /// Releases some of the memory.

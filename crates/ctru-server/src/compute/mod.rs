@@ -50,7 +50,7 @@ type Opened = HashMap<(Owner, Bytes), KeyBytes>;
 
 fn refuse(slots: &mut Slots, index: usize, fault: Fault) {
     if let Some(job) = slots[index].take() {
-        job.work.refuse(fault);
+        job.refuse(fault);
     }
 }
 
@@ -143,7 +143,7 @@ impl Computer<'_> {
     }
 
     fn seal(&self, slots: Slots) {
-        for Job { owner, work, .. } in slots.into_iter().flatten() {
+        for Job { owner, work, held, ticket, .. } in slots.into_iter().flatten() {
             let Work::Seal { form, keys, reply } = work else { continue };
             let reader = self.reader(owner);
             let answer = reader.private(form, Purpose::Seal, false, &keys).and_then(|rows| {
@@ -153,6 +153,7 @@ impl Computer<'_> {
                 };
                 Ok(SealKeysResponse { private_keys })
             });
+            drop((held, ticket));
             drop(reply.send(answer));
         }
     }
@@ -164,7 +165,7 @@ impl Computer<'_> {
             EngineError::DecapsulationKey { row, error } => invalid_private(false, row, &error),
             error => self.fault(&error),
         };
-        for Job { owner, work, .. } in slots.into_iter().flatten() {
+        for Job { owner, work, held, ticket, .. } in slots.into_iter().flatten() {
             let Work::Load { form, keys, reply } = work else { continue };
             let loaded = if form == Form::Public {
                 let count = keys.len() / scheme.sizes().encapsulation_key;
@@ -185,6 +186,7 @@ impl Computer<'_> {
                     },
                 )
             };
+            drop((held, ticket));
             drop(reply.send(loaded));
         }
     }
@@ -330,7 +332,7 @@ impl Computer<'_> {
                     let own = end..end + count;
                     end = own.end;
                     if let Some(job) = slots[index].take() {
-                        answer(job.work, &own, done.as_ref().map_err(Clone::clone));
+                        answer(job.release(), &own, done.as_ref().map_err(Clone::clone));
                     }
                 }
             }

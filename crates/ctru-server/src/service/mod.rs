@@ -288,7 +288,8 @@ impl State {
         held.grow(answer_bytes)?;
         self.quotas.spend(peer, count, Instant::now())?;
         let (owner, share, deadline) = (peer.owner, peer.share, *deadline);
-        let job = Job { scheme, count, owner, share, deadline, claim: claim.clone(), work };
+        let (claim, held, ticket) = (claim.clone(), Arc::clone(held), None);
+        let job = Job { scheme, count, owner, share, deadline, claim, held, ticket, work };
         Ok(Prepared { job, answer, answer_bytes })
     }
 
@@ -297,11 +298,12 @@ impl State {
     /// # Errors
     /// [`Fault::QueueFull`], or the fault of the job.
     async fn compute<T>(&self, caller: &Caller, prepared: Prepared<T>) -> Result<T, Fault> {
-        let Prepared { job, answer, .. } = prepared;
+        let Prepared { mut job, answer, .. } = prepared;
         let count = job.count;
         let answer = if count > self.small.max_batch() {
             match self.room.try_enter(job.share, count) {
-                Some(_ticket) => {
+                ticket @ Some(_) => {
+                    job.ticket = ticket;
                     self.large.submit(job);
                     answer.await
                 }

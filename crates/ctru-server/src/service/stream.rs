@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prost::Message;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tonic::{Status, Streaming};
@@ -14,20 +13,14 @@ use crate::call::{Caller, until};
 use crate::fault::Fault;
 use crate::job::Claim;
 use crate::room::Held;
-use crate::waiting::Ticket;
 
 /// The number of messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
-
-/// The number of bytes that gRPC sends before each message.
-const PREFIX: usize = 5;
 
 /// A message that is being computed.
 struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Fault>>,
     claim: Claim,
-    /// Its room in the lane.
-    room: Ticket,
     /// The memory of its request in bytes.
     request_bytes: usize,
     /// The memory of its answer in bytes.
@@ -69,7 +62,7 @@ impl<T> Stream for Answers<T> {
 }
 
 /// Answers the messages of a stream. `prepare` checks a message and makes its job.
-pub(super) fn serve<Q: Message + 'static, T: Send + 'static>(
+pub(super) fn serve<Q: Send + 'static, T: Send + 'static>(
     state: Arc<State>,
     caller: Caller,
     messages: Streaming<Q>,
@@ -84,7 +77,7 @@ pub(super) fn serve<Q: Message + 'static, T: Send + 'static>(
 }
 
 /// Reads messages and queues their jobs, until the stream ends or fails.
-async fn read<Q: Message, T>(
+async fn read<Q, T>(
     state: Arc<State>,
     caller: Caller,
     mut messages: Streaming<Q>,
@@ -103,10 +96,10 @@ async fn read<Q: Message, T>(
         let begun = match next {
             Ok(None) => return,
             Ok(Some(message)) => {
-                let size = message.encoded_len();
+                let request_bytes = caller.held.take_message();
                 // The work of each message begins at its own time.
                 let caller = Caller { claim: Claim::default(), ..caller.clone() };
-                begin(&state, size, prepare(&state, &caller, message)).await
+                begin(&state, request_bytes, prepare(&state, &caller, message)).await
             }
             Err(status) => Err(status),
         };
@@ -124,14 +117,14 @@ async fn read<Q: Message, T>(
 /// The fault of the message.
 async fn begin<T>(
     state: &State,
-    size: usize,
+    request_bytes: usize,
     prepared: Result<Prepared<T>, Fault>,
 ) -> Result<Pending<T>, Status> {
-    let Prepared { job, answer, answer_bytes } = prepared?;
+    let Prepared { mut job, answer, answer_bytes } = prepared?;
     let claim = job.claim.clone();
-    let room = state.room.enter(job.share, job.count).await.ok_or(Fault::QueueFull)?;
+    job.ticket = Some(state.room.enter(job.share, job.count).await.ok_or(Fault::QueueFull)?);
     state.large.submit(job);
-    Ok(Pending { answer, claim, room, request_bytes: PREFIX + size, answer_bytes })
+    Ok(Pending { answer, claim, request_bytes, answer_bytes })
 }
 
 /// Sends the answers in the order of the messages, until the first failure.
@@ -143,10 +136,12 @@ async fn answer<T>(
     loop {
         let next = match until(caller.deadline, Claim::default(), queued.recv()).await {
             Ok(None) => return,
-            Ok(Some(Ok(Pending { answer, claim, room, request_bytes, answer_bytes }))) => {
+            Ok(Some(Ok(Pending { answer, claim, request_bytes, answer_bytes }))) => {
                 let answer = until(caller.deadline, claim, answer).await;
-                drop(room);
-                caller.held.release(request_bytes);
+                // A job that is given up may still be queued.
+                if answer.is_ok() {
+                    caller.held.release(request_bytes);
+                }
                 let answer = answer.and_then(|answer| answer.unwrap_or(Err(Fault::Internal)));
                 (answer.map_err(Status::from), answer_bytes)
             }

@@ -9,7 +9,7 @@ use crate::checked::Checked;
 use crate::decapsulations::Decapsulations;
 use crate::engine::{CallSizes, LaneEngine};
 use crate::identity::{Identity, Peer, Share};
-use crate::job::Claim;
+use crate::job::{Claim, Kind};
 use crate::loaded::{Loaded, Side};
 use crate::metrics::Metrics;
 use crate::proto::decapsulate_request;
@@ -90,6 +90,27 @@ async fn refused_calls_spend_no_quota() {
     assert!(state.compute(&large, prepared).await.is_ok());
     let refused = state.encapsulate(&large, request(few)).err().unwrap();
     assert_eq!(refused, Fault::QuotaSpent);
+}
+
+/// A call that is cancelled counts as memory and in the lane until its job leaves the queue.
+#[tokio::test]
+async fn cancelled_calls_count_while_they_are_queued() {
+    // Without threads, the jobs stay in the queues. One client may have 11 operations in the lane.
+    let options = ServiceOptions { threads: 0, max_queue: 22, max_batch: 10, ..Default::default() };
+    let Service(state) = start(options);
+    let (memory, room) = (Memory::new(1 << 30), state.room.clone());
+    for count in [1, 11] {
+        let mut caller = caller(0);
+        caller.held = Arc::new(Held::new(memory.clone(), caller.peer.share));
+        let call = state.generate(&caller, generate(count));
+        assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
+    }
+    let share = caller(0).peer.share;
+    assert_eq!(memory.used(), 12 * Kind::Generate.answer_bytes(scheme()));
+    assert!(room.try_enter(share, 1).is_none());
+    drop(state);
+    assert_eq!(memory.used(), 0);
+    assert!(room.try_enter(share, 1).is_some());
 }
 
 /// The thread that brings a few operations computes them, unless they are to wait for others.

@@ -11,9 +11,10 @@ use http_body::Frame;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tonic::{Code, Status};
+use prost::Message;
+use tonic::{Code, Request, Status};
 
-use crate::common::{Running, TestEngine, encapsulate, pair, start, start_fast};
+use crate::common::{Running, TestEngine, decapsulate, encapsulate, pair, start, start_fast};
 
 /// A body that begins and never ends.
 struct Endless(Option<Bytes>);
@@ -116,6 +117,56 @@ async fn calls_that_never_arrive_are_counted_and_ended() {
     let frame =
         std::future::poll_fn(|context| http_body::Body::poll_frame(Pin::new(&mut stream), context));
     assert!(tokio::time::timeout(2 * limit, frame).await.is_err());
+}
+
+/// A message of a stream is counted until it is computed, with fields that nobody knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_fields_are_counted_until_their_message_is_computed() {
+    const MESSAGES: usize = 10;
+    let server = start_fast(|_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let answer = calls.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    let mut message = encapsulate(&pair, 1).encode_to_vec();
+    // Field 15 has 1000 bytes.
+    message.extend([0x7a, 0xe8, 0x07]);
+    message.resize(message.len() + 1000, 0);
+    let prefix = [&[0], &(message.len() as u32).to_be_bytes()[..]].concat();
+    let body = [prefix, message].concat().repeat(MESSAGES).leak();
+    let raw = Raw::connect(&server).await;
+    let mut answers = raw.begin("EncapsulateStream", 0, body).await.unwrap().into_body();
+    let mut rest = MESSAGES * answer.encoded_len();
+    while rest > 0 {
+        let frame = std::future::poll_fn(|context| {
+            http_body::Body::poll_frame(Pin::new(&mut answers), context)
+        });
+        rest = rest.saturating_sub(frame.await.unwrap().unwrap().into_data().unwrap().len());
+    }
+    wait_until_counted(&server, 8 << 10..=9 << 10).await;
+}
+
+/// A message of a stream that ends at its deadline is counted until its job leaves the queue.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_messages_are_counted_while_they_are_queued() {
+    let other = start_fast(|_| ()).await;
+    let mut calls = other.calls().await;
+    let pair = pair(&mut calls).await;
+    let sent = calls.encapsulate(encapsulate(&pair, 100)).await.unwrap().into_inner();
+    let engine = TestEngine::new(Duration::from_secs(1));
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let first = tokio_stream::iter([encapsulate(&pair, 1)]);
+    let mut first = server.calls().await.encapsulate_stream(first).await.unwrap().into_inner();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let bytes = sent.ciphertexts.len();
+    let mut late = Request::new(tokio_stream::iter([decapsulate(&pair, sent.ciphertexts)]));
+    late.metadata_mut().insert("grpc-timeout", "300m".parse().unwrap());
+    let mut raw = server.without_timeouts(1 << 16).await;
+    let mut late = raw.decapsulate_stream(late).await.unwrap().into_inner();
+    assert_eq!(late.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+    assert!(counted(&server).await > bytes);
+    assert!(first.message().await.unwrap().is_some());
+    assert!(first.message().await.unwrap().is_none());
+    wait_until_counted(&server, 0..=0).await;
 }
 
 /// Heads that are larger than any client of this service needs are refused.
