@@ -349,9 +349,8 @@ fn a_cancelled_call_begins_nothing_else() {
     assert_eq!(result, Err(EngineError::Cancelled { done: Vec::new() }));
 
     let many = vec![key; 40];
-    let (result, was_held) = cancelled_after(&device, &engine, 40, || {
-        engine.load_encapsulation_keys(&many).map(drop)
-    });
+    let (result, was_held) =
+        cancelled_after(&device, &engine, 40, || engine.load_encapsulation_keys(&many).map(drop));
     assert!(was_held);
     assert_eq!(result, Err(EngineError::Cancelled { done: Vec::new() }));
 }
