@@ -113,6 +113,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let singles = cases.iter().filter(|case| case.batch.is_none()).count();
     let batches = args.batches.len() * (cases.len() - singles);
     let steps = all_parameters.len() * (singles + batches);
+    if args.on_device && chosen.devices() != 1 {
+        return Err(Error::OnDeviceWithoutDevice);
+    }
     let progress = progress_bar(steps, args.json);
     let mut records = Vec::new();
     for parameters in all_parameters {

@@ -100,8 +100,8 @@ pub(crate) enum Error {
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without GPUs: build ctru-cli with the feature `cuda`")]
     WithoutGpu,
-    /// The chosen engine has no device whose memory could hold the data.
-    #[error("--on-device needs the engine on a GPU: --engine gpu")]
+    /// The chosen engine has no device whose memory could hold the data, or several.
+    #[error("--on-device needs the engine on one GPU: --engine gpu, and --gpu once at most")]
     OnDeviceWithoutDevice,
     /// The system does not give the memory for the batches of a measurement.
     #[error("--batch {batch} --callers {callers}: too little memory for the keys and results")]

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 /// A summary of the times of repetitions.
 #[derive(Copy, Clone, Debug)]
 pub struct Statistics {
-    /// The median time of a repetition in nanoseconds.
+    /// The median time of a repetition in nanoseconds. Between two times, percentiles are
+    /// interpolated.
     pub median: f64,
     /// The distance between the 10th and the 90th percentile, divided by the median.
     pub spread: f64,
@@ -21,7 +22,11 @@ impl Statistics {
     #[must_use]
     pub fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
-        let percentile = |percent: usize| times[(times.len() - 1) * percent / 100];
+        let percentile = |percent: usize| {
+            let (at, part) = ((times.len() - 1) * percent / 100, (times.len() - 1) * percent % 100);
+            let next = times[(at + 1).min(times.len() - 1)];
+            times[at] + (next - times[at]) * part as f64 / 100.0
+        };
         let median = percentile(50);
         Self { median, spread: (percentile(90) - percentile(10)) / median, samples: times.len() }
     }
@@ -79,5 +84,18 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
         Ok(seconds)
     } else {
         Err("not between 0 and 3600".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_few_times() {
+        let Statistics { median, spread, samples } = Statistics::of(vec![10.0, 1.0, 1.0, 1.0, 1.0]);
+        assert_eq!((median, samples), (1.0, 5));
+        assert!((spread - 5.4).abs() < 1e-9);
+        assert!((Statistics::of(vec![4.0, 2.0]).median - 3.0).abs() < 1e-9);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use ctru_kem::Parameters;
 use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
-use ctru_kem::engine::{DeviceEngine, DeviceOptions, RuntimeError};
+use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, RuntimeError};
 use ctru_measure::{KeyUse, Operation, ResidentWorkload, Statistics};
 
 use crate::error::Error;
@@ -35,6 +35,12 @@ pub(crate) struct GpuArgs {
     /// steps [default: what is best on an H200]
     #[arg(long, value_name = "N")]
     itoh_tsujii_max_chunk: Option<usize>,
+}
+
+/// Returns whether there are GPUs, but none with a number that was asked for.
+pub(super) fn is_unknown(error: &Error) -> bool {
+    let Error::Engine(EngineError::Device { error, .. }) = error else { return false };
+    matches!(error, RuntimeError::UnknownDevice { .. })
 }
 
 /// The chosen GPUs, and the options of engines on them.
@@ -88,6 +94,10 @@ impl Gpu {
         // Memory for measurements is on the first GPU.
         let first = devices[0];
         Ok(OpenGpu { engine: DeviceEngine::over(devices, self.options)?, first })
+    }
+
+    pub(super) fn devices(&self) -> usize {
+        self.infos.len()
     }
 
     pub(super) fn device(&self) -> String {

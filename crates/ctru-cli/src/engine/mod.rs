@@ -85,6 +85,15 @@ impl Chosen {
         }
     }
 
+    /// Returns the number of devices whose memory can hold data.
+    pub(crate) fn devices(&self) -> usize {
+        match self {
+            Self::Cpu(_) => 0,
+            #[cfg(feature = "cuda")]
+            Self::Gpu(gpu) => gpu.devices(),
+        }
+    }
+
     /// Returns the name of the device that computes.
     pub(crate) fn device(&self) -> String {
         match self {
@@ -155,7 +164,7 @@ impl Opened {
 
 impl EngineArgs {
     /// Starts the chosen engine. With `auto`, writes a line to standard error that says which
-    /// engine it takes and why.
+    /// engine it takes and why. A wrong `--gpu` is an error if there are GPUs.
     ///
     /// # Errors
     /// [`Error::Engine`] if there is no such GPU or the threads cannot be started,
@@ -169,6 +178,9 @@ impl EngineArgs {
                     tell("engine", &format!("gpu ({name})"));
                     Ok(gpu)
                 }
+                // There are GPUs, but not the one that was asked for.
+                #[cfg(feature = "cuda")]
+                Err(error) if gpu::is_unknown(&error) => Err(error),
                 Err(reason) => {
                     let reason = match reason {
                         Error::Engine(reason) => reason.to_string(),

@@ -664,8 +664,10 @@ fn bench_with_a_seed_each() {
 
 #[test]
 fn bench_on_the_device_needs_a_device() {
-    let arguments = "bench --engine cpu --set 653 --op decaps --seconds 0.001 --on-device";
-    assert_contains(&Sandbox::new().fail(arguments), &["--on-device", "--engine gpu"]);
+    let arguments = "bench --json --engine cpu --set 653 --op decaps --seconds 0.001 --on-device";
+    let output = Sandbox::new().run(arguments);
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["--on-device", "--engine gpu"]);
 }
 
 /// Checks that a batch that does not fit into memory is an error. The shell limits the memory, so
