@@ -1,7 +1,6 @@
 //! Tests of slots, and of how chunks are dealt to them.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
 
 use super::deal::Deal;
 use super::slots::{Settle, Slots};

@@ -182,8 +182,8 @@ async fn public_keys_belong_to_private_keys() {
     assert_eq!(received.into_inner().shared_secrets, sent.shared_secrets);
 }
 
-/// A private key of NTRU Prime with another secret of implicit rejection, which no check notices, is
-/// counted as the same key.
+/// A private key of NTRU Prime with another secret of implicit rejection, which no check notices,
+/// is counted as the same key.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_counted_by_their_public_keys() {
     let server = start_fast(|options| {

@@ -2,10 +2,10 @@
 //! them as products of matrices with one column per operation.
 //!
 //! Column `j` of the key's matrix is `x^j h mod x^n - x - 1` (paper, equation 4): `h_t` lands on
-//! `x^(j + t)`, and if `j + t >= n`, on `x^(j + t - n)` and `x^(j + t - n + 1)` instead. So all rows
-//! but row 0 form a Toeplitz matrix. If it is continued by a row `n`, with `h_0` in place of the
-//! missing coefficient `h_n`, then this row equals row 0. So the kernels compute the rows `1..=n`,
-//! whose entry `(i, j)` is `t(i - j)` with
+//! `x^(j + t)`, or if `j + t >= n`, on `x^(j + t - n)` and `x^(j + t - n + 1)`. So all rows but row
+//! 0 form a Toeplitz matrix. If it is continued by a row `n`, with `h_0` in place of the missing
+//! coefficient `h_n`, then this row equals row 0. So the kernels compute the rows `1..=n`, whose
+//! entry `(i, j)` is `t(i - j)` with
 //!
 //! ```text
 //! t(d) = h_d                       for 0 < d < n,
