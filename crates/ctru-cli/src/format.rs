@@ -69,9 +69,7 @@ pub(crate) fn parse_key(
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Kind, Parameters, Zeroizing<Vec<u8>>), Problem> {
     let (object, bytes) = parse(wanted, None, set, contents)?;
-    if let Some(set) = set.filter(|&set| set != object.set) {
-        return Err(Problem::OtherSet { set, found: object });
-    }
+    of_set(set, object)?;
     let encoding = object.encoding.expect("the length of a key tells its encoding");
     let parameters = Parameters::new(object.set, encoding).expect("the object is in the list");
     Ok((object.kind, parameters, bytes))
@@ -96,16 +94,16 @@ pub(crate) fn parse_ciphertext(
 }
 
 /// Parses an object of one of the kinds `wanted`. `parameters` is that of the key in use, if there
-/// is one; `set` is that of raw bytes, if it is given. The returned bytes of a key or a ciphertext
-/// have the right length.
+/// is one. Of several blocks, those of another set than `set` are passed over. The returned bytes
+/// of a key or a ciphertext have the right length.
 fn parse(
     wanted: &'static [Kind],
     parameters: Option<Parameters>,
     set: Option<Set>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Parsed, Problem> {
-    let set = parameters.map(Parameters::set).or(set);
-    let raw = set.and_then(|set| identify(contents.len(), Some(set)));
+    let named = parameters.map(Parameters::set).or(set);
+    let raw = named.and_then(|set| identify(contents.len(), Some(set)));
     let raw = raw.or_else(|| identify(contents.len(), None));
     // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
     // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
@@ -115,7 +113,7 @@ fn parse(
         return Ok((object, contents));
     }
     if pem::blocks(&contents).next().is_some() {
-        return first_that_fits(wanted, parameters, &contents);
+        return first_that_fits(wanted, parameters, set, &contents);
     }
     let (object, bytes) = match raw {
         Some(object) => (object, contents),
@@ -138,22 +136,34 @@ fn parse(
     }
 }
 
-/// Parses the first block that holds an object of the kinds `wanted`, for the key in use. The error
-/// names what the other blocks hold.
+/// Checks that an object is of the set that the command line names, if it names one.
+fn of_set(set: Option<Set>, object: Object) -> Result<(), Problem> {
+    let other = set.filter(|&set| set != object.set);
+    other.map_or(Ok(()), |set| Err(Problem::OtherSet { set, found: object }))
+}
+
+/// Parses the first block that holds an object of the kinds `wanted`, for the key in use and of the
+/// set. The error names what the other blocks hold.
 fn first_that_fits(
     wanted: &'static [Kind],
     parameters: Option<Parameters>,
+    set: Option<Set>,
     text: &[u8],
 ) -> Result<Parsed, Problem> {
     let mut problems = Vec::new();
     for block in pem::blocks(text) {
         match parse_block(wanted, parameters, &block, text.len())? {
-            Ok(fits) => return Ok(fits),
+            Ok(fits) => match of_set(set, fits.0) {
+                Ok(()) => return Ok(fits),
+                Err(problem) => problems.push(problem),
+            },
             Err(problem) => problems.push(problem),
         }
     }
     // What nearly fits says more than a list.
-    let nearly = |problem: &Problem| matches!(problem, Problem::OtherParameters { .. });
+    let nearly = |problem: &Problem| {
+        matches!(problem, Problem::OtherParameters { .. } | Problem::OtherSet { .. })
+    };
     if let Some(place) = problems.iter().position(nearly).or((problems.len() == 1).then_some(0)) {
         return Err(problems.swap_remove(place));
     }

@@ -490,6 +490,12 @@ fn secrets_agree_for_ntru_prime() {
             assert_contains(&error, &["CTRU-Prime-653", "key, but --set is sntrup761"]);
         }
     }
+    // Of several keys in a file, that of the set is taken.
+    sandbox.succeed("keygen --set sntrup761 --out own --force");
+    sandbox.write("both", [sandbox.read("k.pub"), sandbox.read("own.pub")].concat());
+    sandbox.succeed("encaps -k both --set sntrup761 -c c -s s1 --force");
+    sandbox.succeed("decaps -k own -c c -s s2 --force");
+    assert_eq!(sandbox.read("s1"), sandbox.read("s2"));
     let error = sandbox.fail("keygen --set sntrup761 --encoding packed13 --out p");
     assert_contains(&error, &["the keys of sntrup761 have no packed13 encoding"]);
 }

@@ -99,7 +99,12 @@ async fn read<Q, T>(
                 let request_bytes = caller.held.take_message();
                 // The work of each message begins at its own time.
                 let caller = Caller { claim: Claim::default(), ..caller.clone() };
-                begin(&state, request_bytes, prepare(&state, &caller, message)).await
+                let prepared = prepare(&state, &caller, message);
+                tokio::select! {
+                    biased;
+                    () = pending.closed() => return,
+                    begun = begin(&state, request_bytes, prepared) => begun,
+                }
             }
             Err(status) => Err(status),
         };

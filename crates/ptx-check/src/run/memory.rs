@@ -221,9 +221,7 @@ impl Word {
         }
         traces.iter().any(|trace| trace.reads.iter().any(by)).then_some(Use::Read)
     }
-}
 
-impl Word {
     /// Adds the reads by blocks of `own` to those of another block.
     fn remember_reads(&mut self, from: &Self, own: &Range<u32>) {
         let add = |to: &mut Trace, from: &Trace| {

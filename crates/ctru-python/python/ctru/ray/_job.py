@@ -88,15 +88,15 @@ class Job:
             return
         record = {**self.work.identity(), **self.record}
         path = self.out / RECORD
-        if path.exists():
-            before = json.loads(path.read_text())
-            if before != record:
-                raise JobError(f"the folder {self.out} belongs to {_difference(before, record)}")
-        else:
+        if not path.exists():
             if any(_files.is_parquet(path) for path, _ in _files.files(self.out)):
                 raise JobError(f"the folder {self.out} has Parquet files of no job")
             content = json.dumps(record, indent=1, sort_keys=True).encode() + b"\n"
             _files.create(path, 0o666, lambda file: file.write(content))
+        # Another job may have been faster.
+        before = json.loads(path.read_text())
+        if before != record:
+            raise JobError(f"the folder {self.out} belongs to {_difference(before, record)}")
         for part in self.parts:
             path = self.out / part.name
             if path.exists():

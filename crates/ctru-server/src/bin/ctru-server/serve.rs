@@ -404,6 +404,7 @@ async fn stopped(signals: &mut Signals, hangup: &Notify) {
 async fn reload(server: &Server, hangup: &Notify) {
     loop {
         hangup.notified().await;
+        tracing::info!("reading certificates and sealing keys again");
         match server.reload().await {
             Ok(()) => tracing::info!("certificates and sealing keys are read again"),
             Err(error) => tracing::error!(%error, "everything stays as it was"),
