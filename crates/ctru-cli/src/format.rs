@@ -152,11 +152,9 @@ fn first_that_fits(
 ) -> Result<Parsed, Problem> {
     let mut problems = Vec::new();
     for block in pem::blocks(text) {
-        match parse_block(wanted, parameters, &block, text.len())? {
-            Ok(fits) => match of_set(set, fits.0) {
-                Ok(()) => return Ok(fits),
-                Err(problem) => problems.push(problem),
-            },
+        let parsed = parse_block(wanted, parameters, &block, text.len())?;
+        match parsed.and_then(|parsed| of_set(set, parsed.0).map(|()| parsed)) {
+            Ok(fits) => return Ok(fits),
             Err(problem) => problems.push(problem),
         }
     }

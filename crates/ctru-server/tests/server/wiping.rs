@@ -16,7 +16,6 @@ use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{DecapsulateRequest, Scheme, SealKeysRequest, decapsulate_request};
 use ctru_server::{Address, SealingKeys, Server, ServerOptions};
-
 use tonic::Code;
 
 use crate::common::{Slots, TestEngine, decapsulate, encapsulate, engines, pair, start_fast};

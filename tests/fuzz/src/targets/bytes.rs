@@ -70,10 +70,9 @@ fn as_single_keys(
     refused: Option<usize>,
     is_key: impl Fn(&[u8]) -> bool,
 ) {
-    let rows = input.chunks(bytes);
     let expected = match input.len() % bytes {
-        0 => { rows }.position(|row| !is_key(row)),
-        _ => Some(rows.len() - 1),
+        0 => input.chunks(bytes).position(|row| !is_key(row)),
+        _ => Some(input.len() / bytes),
     };
     assert_eq!(refused, expected);
 }
