@@ -36,6 +36,10 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// [`InvalidEncapsulationKey`] if the bytes are not the encoding of a polynomial. The variant
     /// is never [`Length`](InvalidEncapsulationKey::Length).
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
+
+    /// Decodes bytes that [`decode`](Self::decode) accepts. Does not branch on whether a mixed-radix
+    /// encoding is canonical: a hybrid decodes a key that it has made of its secret seed.
+    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
 /// The mixed-radix encoding of NTRU Prime, the default: 994, 1158 or 2067 bytes.
@@ -66,6 +70,10 @@ impl Encode for MixedRadix {
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
         mixed_radix::decode_canonical(bytes).map_err(|_| InvalidEncapsulationKey::NotCanonical)
     }
+
+    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R> {
+        mixed_radix::decode(bytes)
+    }
 }
 
 impl Encode for Packed13 {
@@ -78,5 +86,9 @@ impl Encode for Packed13 {
 
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey> {
         bits::unpack13(bytes).map_err(InvalidEncapsulationKey::from)
+    }
+
+    fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R> {
+        bits::unpack13(bytes).expect("a validated encapsulation key")
     }
 }

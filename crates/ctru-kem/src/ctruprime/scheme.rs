@@ -122,8 +122,7 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     }
 
     fn public(key: &E::Bytes<R>) -> Self::Public {
-        let h = E::decode(key).expect("a validated encapsulation key");
-        DecodedEncapsulationKey { h, id: *id_of(key) }
+        DecodedEncapsulationKey { h: E::decode_validated(key), id: *id_of(key) }
     }
 
     fn read_public(key: &E::Bytes<R>) -> Result<Self::Public, InvalidEncapsulationKey> {
