@@ -53,8 +53,9 @@ pub(super) fn machine(
         return Err(EngineError::Options { needed, limit: memory_limit });
     }
     let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
-    // Kernels for whole operations are those of small batches.
-    let coalesced = merging.rows.min(chunk).min(set.whole_chunk(tuning));
+    // Kernels for whole operations are those of small batches. Not every set has them.
+    let whole = if set.scheme.is_whole() { tuning.whole_chunk } else { 0 };
+    let coalesced = merging.rows.min(chunk).min(whole);
     Ok(Machine { tuning, devices, slots, chunk, coalesced, powers: itoh_tsujii_max_chunk })
 }
 

@@ -100,7 +100,7 @@ impl<Q: Queue> Scratch<Q> {
         maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         let row = chunk * set.row;
-        let whole = chunk.min(set.whole_chunk(tuning));
+        let whole = chunk.min(tuning.whole_chunk);
         Ok(Self {
             decoded: Decoded::new(queue, set, Kind::Decapsulation, chunk)?,
             expansion: queue.allocate(EXPANSION)?,
@@ -194,7 +194,7 @@ impl Footprint {
         Self {
             each: keys + ciphertext + decoded + hashed + again + polynomials,
             copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
-            whole: set.whole_chunk(tuning),
+            whole: tuning.whole_chunk,
             pinned: keys + ciphertext + 2 * seed + seed + 8,
         }
     }

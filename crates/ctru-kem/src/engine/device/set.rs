@@ -12,7 +12,7 @@ use ctru_gpu_kernels::kernels::ntruprime::stream;
 use ctru_gpu_kernels::kernels::{coin_words, message_words, row};
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::batch::plan::{Arrays, Shape};
-use ctru_gpu_runtime::batch::tuning::{Traffic, Tuning};
+use ctru_gpu_runtime::batch::tuning::Traffic;
 use ctru_math::{Arithmetic, R653, R761, R1277};
 use zeroize::Zeroizing;
 
@@ -208,11 +208,6 @@ impl Set {
             Kind::Encapsulation => self.encapsulation_key_bytes,
             Kind::Decapsulation => self.decapsulation_key_bytes,
         }
-    }
-
-    /// Returns the largest number of operations of a chunk that kernels for whole operations do.
-    pub(super) const fn whole_chunk(&self, tuning: &Tuning) -> usize {
-        if self.scheme.is_whole() { tuning.whole_chunk } else { 0 }
     }
 
     /// Returns the kernel for the ring of the parameter set.
