@@ -37,8 +37,9 @@ pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// is never [`Length`](InvalidEncapsulationKey::Length).
     fn decode<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Result<Poly<R>, InvalidEncapsulationKey>;
 
-    /// Decodes bytes that [`decode`](Self::decode) accepts. Does not branch on whether a mixed-radix
-    /// encoding is canonical: a hybrid decodes a key that it has made of its secret seed.
+    /// Decodes bytes that [`decode`](Self::decode) accepts. Does not branch on whether a
+    /// mixed-radix encoding is canonical: a hybrid decodes a key that it has made of its secret
+    /// seed.
     fn decode_validated<R: Arithmetic>(bytes: &Self::Bytes<R>) -> Poly<R>;
 }
 
