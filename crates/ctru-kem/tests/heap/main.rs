@@ -145,8 +145,8 @@ fn key_pairs_of_ntru_prime() {
     };
     let polynomials = [&g, &polynomials[1]].map(bytes);
     let words = polynomials.iter().flat_map(|bytes| bytes.windows(8));
-    // Words with more zeros may be small integers.
-    let is_distinct = |word: &&[u8]| word.iter().filter(|&&byte| byte != 0).count() > 3;
+    // Words of runs may be integers: 1, or -1 in four bytes.
+    let is_distinct = |word: &&[u8]| word.windows(2).filter(|pair| pair[0] != pair[1]).count() > 4;
     let secrets = [&seed[..], &packed[0], &packed[1]].into_iter().chain(words.filter(is_distinct));
     look_for(&secrets.collect::<Vec<_>>());
     let mut private = [const { None }; COUNT].map(|_: Option<()>| DecapsulationKey::placeholder());
