@@ -43,27 +43,14 @@ std::thread_local! {
 }
 
 impl<R: Arithmetic, E: Encode> CtruPrime<R, E> {
-    /// Decodes a decapsulation key. The encapsulation key in it may be known to be well formed.
-    fn decode_private(
-        key: &[u8],
-        is_known: bool,
-    ) -> Result<DecodedDecapsulationKey<R>, InvalidDecapsulationKey> {
+    /// Splits a decapsulation key, and unpacks its secret polynomial.
+    fn open(key: &[u8], parts: &mut Parts<R, E>) -> Result<SmallPoly<R>, InvalidDecapsulationKey> {
         #[cfg(all(feature = "std", debug_assertions))]
         DECODED.set(DECODED.get() + 1);
-        let mut parts = Parts::<R, E>::zeroed();
         parts.copy_from(key);
         let f = secret_poly::unpack::<R>(&parts.f);
         wipe_stack::<SPILLED>();
-        let f = f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)?;
-        let encapsulation_key = if is_known {
-            Self::public(&parts.encapsulation_key)
-        } else {
-            Self::read_public(&parts.encapsulation_key)
-                .map_err(InvalidDecapsulationKey::EncapsulationKey)?
-        };
-        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
-        decoded.z.copy_from(parts.z.as_slice());
-        Ok(decoded)
+        f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)
     }
 }
 
@@ -138,13 +125,26 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         DecodedEncapsulationKey { h: Poly::zero(), id: hash::NO_ID }
     }
 
+    /// Does not call [`read_private`](Self::read_private), because a key that leaves a `Result` is
+    /// copied, and nothing wipes the copy.
     fn private(key: &[u8]) -> Self::Private {
-        Self::decode_private(key, true).expect("a validated decapsulation key")
+        let mut parts = Parts::<R, E>::zeroed();
+        let f = Self::open(key, &mut parts).expect("a validated decapsulation key");
+        let encapsulation_key = Self::public(&parts.encapsulation_key);
+        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
+        decoded.z.copy_from(parts.z.as_slice());
+        decoded
     }
 
     /// Does not check that the two polynomials belong together; `check` does.
     fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey> {
-        Self::decode_private(key, false)
+        let mut parts = Parts::<R, E>::zeroed();
+        let f = Self::open(key, &mut parts)?;
+        let encapsulation_key = Self::read_public(&parts.encapsulation_key)
+            .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
+        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
+        decoded.z.copy_from(parts.z.as_slice());
+        Ok(decoded)
     }
 
     #[cfg(feature = "std")]
