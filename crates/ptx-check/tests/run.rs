@@ -519,6 +519,14 @@ fn blocks_on_several_threads_do_as_one_by_one() {
              setp.eq.u32 %p1, %r3, 11; @%p1 st.global.u8 [%rd1+1], 5;",
             false,
         ),
+        // A block reads a byte of a word, two read the next one, and a fourth one writes that.
+        (
+            "setp.eq.u32 %p1, %r3, 1; @%p1 ld.global.u8 %r9, [%rd1]; \
+             setp.eq.u32 %p1, %r3, 6; @%p1 ld.global.u8 %r9, [%rd1+1]; \
+             setp.eq.u32 %p1, %r3, 11; @%p1 ld.global.u8 %r9, [%rd1+1]; \
+             setp.eq.u32 %p1, %r3, 20; @%p1 st.global.u8 [%rd1+1], 5;",
+            false,
+        ),
     ] {
         let job = || {
             let text = kernel(&format!("{waste} {code}"));

@@ -227,7 +227,8 @@ impl Word {
         let add = |to: &mut Trace, from: &Trace| {
             let is_own = |read: &&Moment| read.clock != 0 && own.contains(&read.block);
             if let Some(&read) = from.reads.iter().find(is_own) {
-                to.reads[1] = read;
+                let place = usize::from(to.reads[0].clock != 0);
+                to.reads[place] = read;
             }
         };
         if self.bytes.is_none() && from.bytes.is_none() {
