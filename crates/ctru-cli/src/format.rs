@@ -152,8 +152,7 @@ fn first_that_fits(
 ) -> Result<Parsed, Problem> {
     let mut problems = Vec::new();
     for block in pem::blocks(text) {
-        let parsed = parse_block(wanted, parameters, &block, text.len())?;
-        match parsed.and_then(|parsed| of_set(set, parsed.0).map(|()| parsed)) {
+        match parse_block(wanted, parameters, set, &block, text.len())? {
             Ok(fits) => return Ok(fits),
             Err(problem) => problems.push(problem),
         }
@@ -193,6 +192,7 @@ const MOST_NAMES: usize = 4;
 fn parse_block(
     wanted: &'static [Kind],
     parameters: Option<Parameters>,
+    set: Option<Set>,
     block: &Block<'_>,
     length: usize,
 ) -> Result<Result<Parsed, Problem>, Problem> {
@@ -206,7 +206,7 @@ fn parse_block(
             Ok((object, _)) if !wanted.contains(&kind) => {
                 Ok(Err(Problem::Kind { wanted, found: object }))
             }
-            Ok(fits) => Ok(Ok(fits)),
+            Ok(fits) => Ok(of_set(set, fits.0).map(|()| fits)),
             Err(problem @ Problem::Algorithm { .. }) => Ok(Err(problem)),
             Err(problem) if wanted.contains(&kind) => Err(problem),
             Err(_) => {
@@ -228,7 +228,10 @@ fn parse_block(
     }
     match parameters {
         Some(key) if key != its => Ok(Err(Problem::OtherParameters { key, found: object })),
-        _ => decode_own(kind, its, block, length).map(|bytes| Ok((object, bytes))),
+        _ => match of_set(set, object) {
+            Ok(()) => decode_own(kind, its, block, length).map(|bytes| Ok((object, bytes))),
+            Err(other) => Ok(Err(other)),
+        },
     }
 }
 

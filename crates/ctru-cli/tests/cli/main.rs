@@ -490,10 +490,14 @@ fn secrets_agree_for_ntru_prime() {
             assert_contains(&error, &["CTRU-Prime-653", "key, but --set is sntrup761"]);
         }
     }
-    // Of several keys in a file, that of the set is taken.
+    // Of several keys in a file, that of the set is taken, even if another one is damaged.
     sandbox.succeed("keygen --set sntrup761 --out own --force");
-    sandbox.write("both", [sandbox.read("k.pub"), sandbox.read("own.pub")].concat());
-    sandbox.succeed("encaps -k both --set sntrup761 -c c -s s1 --force");
+    let mut other = sandbox.read("k.pub");
+    for damages in [false, true] {
+        other[100] = if damages { b'?' } else { other[100] };
+        sandbox.write("both", [&other[..], &sandbox.read("own.pub")].concat());
+        sandbox.succeed("encaps -k both --set sntrup761 -c c -s s1 --force");
+    }
     sandbox.succeed("decaps -k own -c c -s s2 --force");
     assert_eq!(sandbox.read("s1"), sandbox.read("s2"));
     let error = sandbox.fail("keygen --set sntrup761 --encoding packed13 --out p");
