@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// GPU read and write it directly
     #[arg(long)]
     pageable: bool,
-    /// Keep the batches in the memory of the first GPU, so that no transfers are measured
+    /// Keep the batches in the memory of the GPU, of which there must be one, so that no transfers are measured
     #[arg(long, conflicts_with_all = ["pageable", "callers", "seeds"])]
     on_device: bool,
     /// Threads that give batches to the engine at the same time
@@ -105,6 +105,9 @@ fn all_parameters(args: &Args, engine: &dyn BatchEngine) -> Result<Vec<Parameter
 /// [`Error`] if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let chosen = args.engine.start()?;
+    if args.on_device && chosen.devices() != 1 {
+        return Err(Error::OnDeviceWithoutDevice);
+    }
     let operations =
         if args.operations.is_empty() { &Operation::ALL[..] } else { &args.operations };
     let cases: Vec<Case> = operations.iter().flat_map(|&operation| Case::of(operation)).collect();
@@ -113,9 +116,6 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let singles = cases.iter().filter(|case| case.batch.is_none()).count();
     let batches = args.batches.len() * (cases.len() - singles);
     let steps = all_parameters.len() * (singles + batches);
-    if args.on_device && chosen.devices() != 1 {
-        return Err(Error::OnDeviceWithoutDevice);
-    }
     let progress = progress_bar(steps, args.json);
     let mut records = Vec::new();
     for parameters in all_parameters {
