@@ -255,6 +255,27 @@ fn too_much_shared_memory_is_an_error() {
     queue.synchronise().unwrap();
 }
 
+/// Checks that a launch may have 48 KiB of shared memory, although the kernel declares memory of its
+/// own, which leaves less of what needs no permission.
+#[test]
+fn declared_memory_counts_where_permission_is_asked_for() {
+    let Some(device) = gpu(&common::MODULE) else { return };
+    let queue = device.unwrap().queue().unwrap();
+    // SAFETY: the kernel accesses 4 bytes for each of the threads of a block.
+    let kernel = unsafe { common::REVERSE.in_blocks_of(Shape::new(64, 1, 48 << 10)) };
+    let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
+    queue.launch(&kernel, &[&keys, &output], Batch::each(1)).unwrap();
+    queue.synchronise().unwrap();
+}
+
+/// Does this alone, because a permission holds for all tests that run on the stand-in together.
+#[test]
+#[cfg(target_os = "linux")]
+fn declared_memory_counts_on_a_fake_driver() {
+    let tests = ["--exact", "declared_memory_counts_where_permission_is_asked_for"];
+    pass_on_a_fake_driver(&tests, "obeys", "1 passed");
+}
+
 #[test]
 fn resources_of_a_kernel() {
     let Some(device) = gpu(&common::MODULE) else { return };

@@ -122,7 +122,7 @@ impl<T: PartialEq + Copy, L, E: Clone> Coalescer<T, L, E> {
     }
 
     /// Does a batch of `count` operations together with others: at most as many as a lane has rows.
-    /// Returns [`GivenUp`] if `gives_up` says so while the call waits.
+    /// Returns [`GivenUp`] if `gives_up` says so at first or while the call waits.
     ///
     /// # Errors
     /// Those of the call, or of the leader of its group.
@@ -134,6 +134,9 @@ impl<T: PartialEq + Copy, L, E: Clone> Coalescer<T, L, E> {
         gives_up: impl Fn() -> bool,
     ) -> Result<Result<(), GivenUp>, E> {
         let Self { groups, lanes, gate, .. } = self;
+        if gives_up() {
+            return Ok(Err(GivenUp));
+        }
         let Some(_inside) = gate.enter(&gives_up) else { return Ok(Err(GivenUp)) };
         loop {
             let Some(mut entry) = groups.enter(tag, count, &gives_up) else {
