@@ -143,7 +143,7 @@ fn key_pairs_of_ntru_prime() {
     let bytes = |polynomial: &SmallPoly<R761>| -> [u8; R761::N] {
         array::from_fn(|i| polynomial.coefficients()[i] as u8)
     };
-    let polynomials = [&g, &polynomials[1]].map(bytes);
+    let polynomials = [&polynomials[0], &g, &polynomials[1]].map(bytes);
     let words = polynomials.iter().flat_map(|bytes| bytes.windows(8));
     // Words of runs may be integers: 1, or -1 in four bytes.
     let is_distinct = |word: &&[u8]| word.windows(2).filter(|pair| pair[0] != pair[1]).count() > 4;
