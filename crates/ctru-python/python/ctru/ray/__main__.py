@@ -88,13 +88,18 @@ def parser() -> argparse.ArgumentParser:
 
 def write_seed(path: Path) -> None:
     """Writes 32 random bytes to a new file that its owner alone may read."""
-    _, has_name = _files.create(path, 0o600, lambda file: file.write(secrets.token_bytes(32)))
-    if not has_name:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    # Keys may depend on the seed soon, so its name must outlast a loss of power.
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        _, has_name = _files.create(path, 0o600, lambda file: file.write(secrets.token_bytes(32)))
+        if not has_name:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        # Keys may depend on the seed soon, so its name must outlast a loss of power.
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            # Some file systems cannot sync folders.
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
     finally:
         os.close(folder)
 
