@@ -176,8 +176,6 @@ pub struct Chunk {
     pub check: Check,
     /// How its arrays travel.
     pub travels: Arrays<Travel>,
-    /// How a word for each operation, which says what is wrong with its key, comes to the host.
-    pub faults: Travel,
     /// How the host copies.
     pub stores: CopiedBy,
 }
@@ -395,7 +393,6 @@ impl<'a> Plan<'a> {
             number,
             device: self.device(number),
             travels: self.travels(&range, kernels.is_whole),
-            faults: self.words(8 * range.len()),
             kernels,
             check: self.check,
             stores: CopiedBy {

@@ -112,10 +112,7 @@ impl<Q: Queue> Slot<Q> {
         }
         match job.work {
             Work::Generate => self.issue_generation(job, chunk, outputs),
-            Work::Decode(kind) => self.issue_decoding(scope, kind, job, chunk, outputs),
-            Work::Encapsulate | Work::Decapsulate => {
-                self.issue_operations(scope, job, chunk, outputs)
-            }
+            _ => self.issue_operations(scope, job, chunk, outputs),
         }
     }
 
@@ -165,43 +162,7 @@ impl<Q: Queue> Slot<Q> {
         Ok(Issued { chunk, rows, keys, secrets: None })
     }
 
-    /// Decodes and checks keys, to new memory or to that of the slot.
-    fn issue_decoding<'env>(
-        &mut self,
-        scope: &Q::Scope<'env>,
-        kind: Kind,
-        job: &Job<'env, Q>,
-        chunk: Chunk,
-        outputs: Outputs<'env, Q>,
-    ) -> Result<Issued<'env>, RuntimeError> {
-        let Self { set, queue, keys, secrets, faults, scratch, .. } = self;
-        if let JobKeys::One(from) | JobKeys::Each(from) = job.keys {
-            let row = set.key_bytes(kind);
-            let bytes = (from, chunk.range.start * row..chunk.range.end * row);
-            let rows = keys.bring(queue, scope, bytes, chunk.travels.keys, chunk.stores.inputs)?;
-            let count = chunk.range.len();
-            let new = match outputs.decoded.first_mut() {
-                Some(to) => Some(&*to.insert(Decoded::new(queue, set, kind, count)?)),
-                None => None,
-            };
-            let to = new.unwrap_or(&scratch.decoded);
-            let issued = if chunk.check == Check::Decoding {
-                check_keys(set, queue, kind, (&rows, count), to, (secrets, faults), &chunk)
-            } else {
-                let mut launches = Launches::new(set, chunk.kernels);
-                let faults = (false, &*scratch.rejection_secrets);
-                scheme::decode(&mut launches, kind, (&*rows, count), to, faults);
-                launches.issue(queue)
-            };
-            if kind == Kind::Decapsulation {
-                forget(queue, &rows, issued)?;
-            } else {
-                issued?;
-            }
-        }
-        Ok(Issued { chunk, rows: None, keys: None, secrets: None })
-    }
-
+    /// Issues operations with keys, or their decoding alone.
     fn issue_operations<'env>(
         &mut self,
         scope: &Q::Scope<'env>,
@@ -211,6 +172,7 @@ impl<Q: Queue> Slot<Q> {
     ) -> Result<Issued<'env>, RuntimeError> {
         let Self { set, queue, keys, texts, seeds, secrets, faults, scratch } = self;
         let Chunk { range, travels, kernels, check, stores, .. } = &chunk;
+        let Outputs { rows: to_rows, secrets: to_secrets, decoded, .. } = outputs;
         let kind = job.work.kind();
         let bytes = |row: usize| range.start * row..range.end * row;
         // A small copy that is issued later may wait for keys of other slots, because the device
@@ -218,25 +180,23 @@ impl<Q: Queue> Slot<Q> {
         let given = (job, SEED_BYTES);
         let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
         let row = set.key_bytes(kind);
-        let (key, count, encoded) = match job.keys {
-            JobKeys::Loaded(loaded) => {
-                let count = if loaded.keys == 1 { 1 } else { range.len() };
-                (loaded.of(chunk.number, chunk.device), count, None)
-            }
-            JobKeys::One(from) => {
-                let key = (from, 0..row);
-                let rows = keys.bring(queue, scope, key, travels.keys, stores.inputs)?;
-                (&scratch.decoded, 1, Some(rows))
-            }
-            JobKeys::Each(from) => {
-                let rows = (from, bytes(row));
-                let rows = keys.bring(queue, scope, rows, travels.keys, stores.inputs)?;
-                (&scratch.decoded, range.len(), Some(rows))
-            }
-            JobKeys::None => (&scratch.decoded, range.len(), None),
+        let (count, from) = match job.keys {
+            JobKeys::Loaded(loaded) if loaded.keys == 1 => (1, None),
+            JobKeys::One(from) => (1, Some((from, 0..row))),
+            JobKeys::Each(from) => (range.len(), Some((from, bytes(row)))),
+            JobKeys::Loaded(_) | JobKeys::None => (range.len(), None),
+        };
+        let encoded = match from {
+            Some(from) => Some(keys.bring(queue, scope, from, travels.keys, stores.inputs)?),
+            None => None,
+        };
+        let key = match (job.keys, decoded.first_mut()) {
+            (JobKeys::Loaded(loaded), _) => loaded.of(chunk.number, chunk.device),
+            (_, Some(to)) => &*to.insert(Decoded::new(queue, set, kind, count)?),
+            (_, None) => &scratch.decoded,
         };
         let text_bytes = bytes(set.ciphertext_bytes);
-        let ciphertexts = match (&outputs.rows, job.ciphertexts) {
+        let ciphertexts = match (&to_rows, job.ciphertexts) {
             (Some(to), _) => texts.target_of(queue, to, &text_bytes, travels.rows)?,
             (None, Some(from)) => {
                 let from = (from, text_bytes.clone());
@@ -246,13 +206,14 @@ impl<Q: Queue> Slot<Q> {
         };
         let mut launches = Launches::new(set, *kernels);
         let batch = batch_of(range.len(), count);
-        if let (Some(rows), true) = (&encoded, *check == Check::Decoding) {
-            let faults = (&mut *secrets, &mut *faults);
-            check_keys(set, queue, kind, (rows, count), key, faults, &chunk)?;
+        if let (Some(rows), false) = (&encoded, kernels.is_whole) {
+            let checks = *check == Check::Decoding;
+            let words = if checks { faults.on_device() } else { &*scratch.rejection_secrets };
+            scheme::decode(&mut launches, kind, (&**rows, count), key, (checks, words));
         }
         let secret_bytes = bytes(8 * SEED);
         let on_device;
-        let (shared_secrets, accepted) = match &outputs.secrets {
+        let (shared_secrets, accepted) = match &to_secrets {
             Some(Target::Device(memory)) => {
                 on_device = queue.slice::<u64>(*memory, secret_bytes)?;
                 (&*on_device, &*secrets.device)
@@ -263,47 +224,36 @@ impl<Q: Queue> Slot<Q> {
             }
         };
         let to = Texts { ciphertexts: &*ciphertexts, shared_secrets };
-        match (&encoded, job.work) {
-            (Some(rows), Work::Encapsulate) if kernels.is_whole => {
+        match (job.work, &encoded) {
+            (Work::Encapsulate, Some(rows)) if kernels.is_whole => {
                 scheme::encapsulate_whole(&mut launches, scratch, batch, rows, seeds.given().0, to);
             }
-            (Some(rows), _) if kernels.is_whole => {
-                scheme::decapsulate_whole(
-                    &mut launches,
-                    scratch,
-                    batch,
-                    rows,
-                    (accepted, None),
-                    to,
-                );
+            (Work::Encapsulate, _) => {
+                scheme::encapsulate(&mut launches, scratch, batch, key, seeds.given(), to);
             }
-            (_, work) => {
-                if let (Some(rows), false) = (&encoded, *check == Check::Decoding) {
-                    let faults = (false, &*scratch.rejection_secrets);
-                    scheme::decode(&mut launches, kind, (rows, count), key, faults);
-                }
-                match work {
-                    Work::Encapsulate => {
-                        scheme::encapsulate(&mut launches, scratch, batch, key, seeds.given(), to);
-                    }
-                    _ => scheme::decapsulate(&mut launches, scratch, batch, key, to),
-                }
+            (Work::Decapsulate, Some(rows)) if kernels.is_whole => {
+                let accepted = (accepted, None);
+                scheme::decapsulate_whole(&mut launches, scratch, batch, rows, accepted, to);
             }
+            (Work::Decapsulate, _) => {
+                scheme::decapsulate(&mut launches, scratch, batch, key, to);
+            }
+            (Work::Generate | Work::Decode(_), _) => {}
         }
         let issued = launches.issue(queue);
         match &encoded {
             Some(rows) if kind == Kind::Decapsulation => forget(queue, rows, issued)?,
             _ => issued?,
         }
-        if let Some(Target::Device(to)) = &outputs.rows {
+        if let Some(Target::Device(to)) = &to_rows {
             copy_back(queue, &ciphertexts, *to, text_bytes)?;
         }
         drop(ciphertexts);
-        let secrets_of_host = host(outputs.secrets);
+        let secrets_of_host = host(to_secrets);
         if secrets_of_host.is_some() {
             secrets.fetch(queue, travels.results, range.len() * SEED)?;
         }
-        let rows = match outputs.rows {
+        let rows = match to_rows {
             Some(to) => texts.send(queue, scope, to, travels.rows)?,
             None => None,
         };
@@ -417,27 +367,6 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
         }
     };
     Ok(BroughtSeeds { seeds, are_expanded, expanded: device })
-}
-
-/// Launches the kernels that decode rows and check them at once, before kernels in a list. One word
-/// for each row goes to the pinned words.
-fn check_keys<Q: Queue>(
-    set: &'static Set,
-    queue: &Q,
-    kind: Kind,
-    (rows, count): (&Q::Memory, usize),
-    to: &Decoded<Q>,
-    (secrets, faults): (&mut Staging<u64, Q>, &mut Q::Pinned<u64>),
-    chunk: &Chunk,
-) -> Result<(), RuntimeError> {
-    // Shared secrets are written after the words have been sent to the host.
-    let words = &secrets.device;
-    let is_direct = chunk.faults == Travel::ZeroCopy;
-    let mut launches = Launches::new(set, chunk.kernels);
-    let to_words = if is_direct { faults.on_device() } else { words };
-    scheme::decode(&mut launches, kind, (rows, count), to, (true, to_words));
-    launches.issue(queue)?;
-    if is_direct { Ok(()) } else { queue.download(words, 0..count, faults, 0) }
 }
 
 /// Wipes rows of decapsulation keys if they are a copy, also if the launch of the kernels that read
