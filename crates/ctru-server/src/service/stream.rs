@@ -132,8 +132,22 @@ async fn begin<T>(
     Ok(Pending { answer, claim, request_bytes, answer_bytes })
 }
 
-/// Sends the answers in the order of the messages, until the first failure.
+/// Sends the answers until the client has gone, whose messages then are given up.
 async fn answer<T>(
+    queued: mpsc::Receiver<Result<Pending<T>, Status>>,
+    answers: mpsc::Sender<Answer<T>>,
+    caller: Caller,
+) {
+    let client = answers.clone();
+    tokio::select! {
+        biased;
+        () = client.closed() => {}
+        () = send_answers(queued, answers, caller) => {}
+    }
+}
+
+/// Sends the answers in the order of the messages, until the first failure.
+async fn send_answers<T>(
     mut queued: mpsc::Receiver<Result<Pending<T>, Status>>,
     answers: mpsc::Sender<Answer<T>>,
     caller: Caller,

@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -169,6 +171,33 @@ async fn late_messages_are_counted_while_they_are_queued() {
     wait_until_counted(&server, 0..=0).await;
 }
 
+/// A message that is queued when its stream is cancelled costs the engine nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_messages_are_not_computed() {
+    let pair = pair(&mut start_fast(|_| ()).await.calls().await).await;
+    let engine = TestEngine::new(Duration::from_secs(1));
+    let done = Arc::clone(&engine.done);
+    let server = start(engine, |options| options.service.threads = 1).await;
+    let stream = async |count| {
+        let messages = tokio_stream::iter([encapsulate(&pair, count)]);
+        server.calls().await.encapsulate_stream(messages).await.unwrap().into_inner()
+    };
+    let mut first = stream(1).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let cancelled = stream(100).await;
+    let start = Instant::now();
+    while waiting(&server.get("/metrics").await) != 100 {
+        assert!(start.elapsed() < Duration::from_secs(20), "the message is not queued");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(cancelled);
+    assert!(first.message().await.unwrap().is_some());
+    let before = done.load(Ordering::Relaxed);
+    assert!(first.message().await.unwrap().is_none());
+    wait_until_counted(&server, 0..=0).await;
+    assert_eq!(done.load(Ordering::Relaxed), before);
+}
+
 /// Heads that are larger than any client of this service needs are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn large_heads_are_refused() {
@@ -231,7 +260,8 @@ async fn waiting_streams_leave_room_for_large_calls() {
         });
     }
     let start = Instant::now();
-    while !has_waiting(&server.get("/metrics").await) {
+    // As much room as one client may have.
+    while waiting(&server.get("/metrics").await) <= 10_000 {
         assert!(start.elapsed() < Duration::from_secs(20), "the streams do not fill the lane");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -246,11 +276,11 @@ async fn waiting_streams_leave_room_for_large_calls() {
     }
 }
 
-/// Returns whether the streams have as much room in the lane as one client may have.
-fn has_waiting(metrics: &str) -> bool {
+/// Returns how many operations wait in the lane of streams.
+fn waiting(metrics: &str) -> usize {
     let name = "ctru_queued_operations{lane=\"large\"} ";
     let waiting = metrics.lines().find_map(|line| line.strip_prefix(name));
-    waiting.is_some_and(|waiting| waiting.parse::<usize>().unwrap() > 10_000)
+    waiting.map_or(0, |waiting| waiting.parse().unwrap())
 }
 
 /// The rate of a client without an identity holds from its first second on, and more connections
