@@ -59,7 +59,7 @@ struct State {
 /// The group of a job. Jobs of the same group can be computed together.
 type Group = (Kind, Parameters);
 
-/// How often a full queue is searched for dead jobs.
+/// How often a queue is searched at most for dead jobs, when there is no room.
 const SWEEP: Duration = Duration::from_millis(10);
 
 impl fmt::Debug for Lane {
@@ -137,6 +137,15 @@ impl Lane {
         self.inner.options.max_batch
     }
 
+    /// Refuses jobs that nobody waits for, so that their tickets give room to others.
+    pub(crate) fn sweep(&self) {
+        let dead = self.inner.lock().take_dead(Instant::now());
+        // Their tickets let others in, for which the lock is not held.
+        for job in dead {
+            job.refuse(Fault::Expired);
+        }
+    }
+
     /// Adds a job, or computes it at once. If there is no room, or if the engine is lost, answers
     /// the job with a fault.
     pub(crate) fn submit(&self, job: Job) {
@@ -157,9 +166,8 @@ impl Lane {
         }
         let mut dead = Vec::new();
         let mut refused = state.queue.push(group, share, job, count, now).err();
-        if refused.is_some() && now.saturating_duration_since(state.swept) > SWEEP {
-            state.swept = now;
-            dead = state.queue.remove_if(|job| job.is_dead(now));
+        if refused.is_some() {
+            dead = state.take_dead(now);
             refused = refused.and_then(|job| state.queue.push(group, share, job, count, now).err());
         }
         drop(state);
@@ -173,6 +181,17 @@ impl Lane {
                 job.refuse(Fault::QueueFull);
             }
         }
+    }
+}
+
+impl State {
+    /// Takes the dead jobs from the queue, unless that was done a moment ago.
+    fn take_dead(&mut self, now: Instant) -> Vec<Job> {
+        if now.saturating_duration_since(self.swept) <= SWEEP {
+            return Vec::new();
+        }
+        self.swept = now;
+        self.queue.remove_if(|job| job.is_dead(now))
     }
 }
 

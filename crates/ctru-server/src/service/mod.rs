@@ -299,21 +299,21 @@ impl State {
     /// [`Fault::QueueFull`], or the fault of the job.
     async fn compute<T>(&self, caller: &Caller, prepared: Prepared<T>) -> Result<T, Fault> {
         let Prepared { mut job, answer, .. } = prepared;
-        let count = job.count;
-        let answer = if count > self.small.max_batch() {
-            match self.room.try_enter(job.share, count) {
-                ticket @ Some(_) => {
-                    job.ticket = ticket;
-                    self.large.submit(job);
-                    answer.await
-                }
-                None => Ok(Err(Fault::QueueFull)),
-            }
-        } else {
+        let (share, count) = (job.share, job.count);
+        if count <= self.small.max_batch() {
             self.small.submit(job);
-            answer.await
-        };
-        let answer = answer.unwrap_or(Err(Fault::Internal));
+        } else {
+            let enter = || self.room.try_enter(share, count);
+            job.ticket = enter().or_else(|| {
+                self.large.sweep();
+                enter()
+            });
+            match job.ticket {
+                Some(_) => self.large.submit(job),
+                None => job.refuse(Fault::QueueFull),
+            }
+        }
+        let answer = answer.await.unwrap_or(Err(Fault::Internal));
         if matches!(answer, Err(Fault::QueueFull)) {
             self.quotas.give_back(&caller.peer, count);
         }

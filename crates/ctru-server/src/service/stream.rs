@@ -1,6 +1,6 @@
 //! Streams: the server reads a message when there is room for its work, and answers in order.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -18,7 +18,7 @@ use crate::room::Held;
 const AHEAD: usize = 2;
 
 /// A message that is being computed.
-struct Pending<T> {
+pub(super) struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Fault>>,
     claim: Claim,
     /// The memory of its request in bytes.
@@ -120,14 +120,24 @@ async fn read<Q, T>(
 ///
 /// # Errors
 /// The fault of the message.
-async fn begin<T>(
+pub(super) async fn begin<T>(
     state: &State,
     request_bytes: usize,
     prepared: Result<Prepared<T>, Fault>,
 ) -> Result<Pending<T>, Status> {
     let Prepared { mut job, answer, answer_bytes } = prepared?;
     let claim = job.claim.clone();
-    job.ticket = Some(state.room.enter(job.share, job.count).await.ok_or(Fault::QueueFull)?);
+    let mut entry = pin!(state.room.enter(job.share, job.count));
+    let ticket = tokio::select! {
+        biased;
+        ticket = &mut entry => ticket,
+        () = std::future::ready(()) => {
+            // There is no room now, but jobs that nobody waits for may fill it.
+            state.large.sweep();
+            entry.await
+        }
+    };
+    job.ticket = Some(ticket.ok_or(Fault::QueueFull)?);
     state.large.submit(job);
     Ok(Pending { answer, claim, request_bytes, answer_bytes })
 }

@@ -113,6 +113,30 @@ async fn cancelled_calls_count_while_they_are_queued() {
     assert!(room.try_enter(share, 1).is_some());
 }
 
+/// Calls and messages that nobody waits for keep no room in the lane from later ones.
+#[tokio::test]
+async fn dead_jobs_keep_no_room() {
+    // Without threads, the jobs stay in the queues. One client may have 11 operations in the lane.
+    let options = ServiceOptions { threads: 0, max_queue: 22, max_batch: 10, ..Default::default() };
+    let Service(state) = start(options);
+    let caller = caller(1 << 30);
+    // Longer than the time from one search for dead jobs to the next.
+    let pause = || tokio::time::sleep(Duration::from_millis(30));
+    for _ in 0..3 {
+        pause().await;
+        // It waits for its answer, and is not refused.
+        let call = state.generate(&caller, generate(11));
+        assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
+    }
+    for _ in 0..3 {
+        pause().await;
+        let message = state
+            .prepare(&caller, scheme(), 11, |reply| Work::Generate { form: Form::Sealed, reply });
+        let begun = stream::begin(&state, 0, message);
+        assert!(tokio::time::timeout(Duration::ZERO, begun).await.unwrap().is_ok());
+    }
+}
+
 /// The thread that brings a few operations computes them, unless they are to wait for others.
 #[test]
 fn few_operations_are_computed_at_once() {
