@@ -310,7 +310,10 @@ impl State {
             });
             match job.ticket {
                 Some(_) => self.large.submit(job),
-                None => job.refuse(Fault::QueueFull),
+                None => {
+                    self.shared.metrics.refused();
+                    job.refuse(Fault::QueueFull);
+                }
             }
         }
         let answer = answer.await.unwrap_or(Err(Fault::Internal));

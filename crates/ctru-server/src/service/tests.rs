@@ -85,6 +85,7 @@ async fn refused_calls_spend_no_quota() {
         let refused = state.compute(&large, prepared).await.unwrap_err();
         assert_eq!(refused, Fault::QueueFull);
     }
+    assert!(state.shared.metrics.text().contains("ctru_queue_refusals_total 3\n"));
     drop(others);
     let prepared = state.encapsulate(&large, request(few)).unwrap();
     assert!(state.compute(&large, prepared).await.is_ok());
