@@ -305,7 +305,10 @@ impl Server {
             Some(path) => SealingKeys::wait_for(path).await?,
             None => SealingKeys::default(),
         };
-        let tls = options.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
+        let tls = match options.tls.clone() {
+            Some(tls) => Some(Arc::new(Tls::new(tls).await?)),
+            None => None,
+        };
         let decapsulations = Decapsulations::new(options.max_decapsulations_per_key);
         let sealer = Sealer::new(sealing_keys, options.max_key_age);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
@@ -443,7 +446,10 @@ impl Server {
             Some(path) => Some(SealingKeys::wait_for(path).await?),
             None => None,
         };
-        let configured = self.tls.as_ref().map(|tls| tls.read()).transpose()?;
+        let configured = match &self.tls {
+            Some(tls) => Some(tls.read().await?),
+            None => None,
+        };
         if let Some(keys) = sealing_keys {
             self.shared.sealer.replace(keys);
         }

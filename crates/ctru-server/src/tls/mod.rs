@@ -165,6 +165,17 @@ pub(crate) struct Certified {
 }
 
 impl TlsOptions {
+    /// Reads the files on another thread, which may wait: for a file system in the network, or
+    /// until a pipe has a writer.
+    ///
+    /// # Errors
+    /// [`TlsError`] if a file cannot be read, or if its content is refused.
+    async fn wait_for(&self) -> Result<Configured, TlsError> {
+        let options = self.clone();
+        let read = tokio::task::spawn_blocking(move || options.read()).await;
+        read.map_err(|error| file(&self.certificate)(io::Error::from(error).into()))?
+    }
+
     /// Reads the files.
     ///
     /// # Errors
@@ -204,8 +215,8 @@ impl Tls {
     ///
     /// # Errors
     /// [`TlsError`] if a file cannot be read, or if its content is refused.
-    pub(crate) fn new(options: TlsOptions) -> Result<Self, TlsError> {
-        let configured = watch::Sender::new(Arc::new(options.read()?));
+    pub(crate) async fn new(options: TlsOptions) -> Result<Self, TlsError> {
+        let configured = watch::Sender::new(Arc::new(options.wait_for().await?));
         Ok(Self { options, configured })
     }
 
@@ -213,8 +224,8 @@ impl Tls {
     ///
     /// # Errors
     /// [`TlsError`] if a file cannot be read, or if its content is refused.
-    pub(crate) fn read(&self) -> Result<Configured, TlsError> {
-        self.options.read()
+    pub(crate) async fn read(&self) -> Result<Configured, TlsError> {
+        self.options.wait_for().await
     }
 
     /// Uses the content that has been read, also for clients that are already connected.

@@ -15,6 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use crate::authority::Authority;
 use crate::common::{decapsulate, encapsulate, get, pair, sealing_keys};
 
 /// A process, which is killed when the value is dropped.
@@ -277,11 +278,7 @@ async fn a_second_signal_ends_the_server_at_once() {
     let mut server = Program::start(&["--listen", &listen, "--drain-delay", "1h"], log(&folder));
     client(port).describe().await.unwrap();
     server.signal(Signal::SIGINT);
-    let start = Instant::now();
-    while !fs::read_to_string(folder.path().join("log")).unwrap().contains("going down") {
-        assert!(start.elapsed() < Duration::from_secs(10), "the server does not go down");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_for_log(&folder, "going down", 1);
     assert!(server.0.try_wait().unwrap().is_none());
     server.signal(Signal::SIGINT);
     assert_eq!(server.wait(), 1);
@@ -333,8 +330,7 @@ async fn hangup_reads_keys_again() {
     let received = client.decapsulate(decapsulate(&before, sent.ciphertexts)).await.unwrap();
     assert_eq!(received.shared_secrets, sent.shared_secrets);
     // A pipe into which nobody writes holds up nothing, neither now nor at the next start.
-    fs::remove_file(keys.path()).unwrap();
-    nix::unistd::mkfifo(keys.path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    make_pipe(keys.path());
     server.signal(Signal::SIGHUP);
     let pipe = wait_for_reader(keys.path());
     assert!(client.describe().await.is_ok());
@@ -346,6 +342,60 @@ async fn hangup_reads_keys_again() {
     let _pipe = wait_for_reader(keys.path());
     server.signal(Signal::SIGTERM);
     assert_eq!(server.wait(), 0);
+}
+
+/// A pipe of certificates holds up nothing, neither at the start nor later.
+#[test]
+fn pipes_hold_up_nothing() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new());
+    let tls = authority.options();
+    let arguments = [
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        tls.certificate.to_str().unwrap(),
+        "--tls-key",
+        tls.key.to_str().unwrap(),
+        "--no-client-auth",
+    ];
+    // At the start.
+    make_pipe(&tls.certificate);
+    let mut server = Program::start(&arguments, log(&folder));
+    let pipe = wait_for_reader(&tls.certificate);
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+    drop(pipe);
+    fs::remove_file(&tls.certificate).unwrap();
+    authority.write_server();
+    // Later.
+    let mut server = Program::start(&arguments, log(&folder));
+    wait_for_log(&folder, "serving", 1);
+    make_pipe(&tls.certificate);
+    server.signal(Signal::SIGHUP);
+    let _certificate = wait_for_reader(&tls.certificate);
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), 0);
+}
+
+/// Puts a pipe in the place of a file, and returns what the file had.
+fn make_pipe(path: &Path) -> Vec<u8> {
+    let content = fs::read(path).unwrap();
+    fs::remove_file(path).unwrap();
+    nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    content
+}
+
+/// Waits until the log has a text some times.
+fn wait_for_log(folder: &TempDir, text: &str, times: usize) {
+    let start = Instant::now();
+    loop {
+        let told = fs::read_to_string(folder.path().join("log")).unwrap();
+        if told.matches(text).count() >= times {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "no `{text}` in {told}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Opens a pipe for writing when a process reads from it.
@@ -444,11 +494,7 @@ fn too_few_files_are_told() {
     assert!(told.contains("may open 400 files") && told.contains("needs 420"), "{told}");
     // A soft limit is raised.
     let mut server = start("ulimit -S -n 400", "100");
-    let start = Instant::now();
-    while !fs::read_to_string(folder.path().join("log")).unwrap().contains("serving") {
-        assert!(start.elapsed() < Duration::from_secs(10), "the server does not start");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for_log(&folder, "serving", 1);
     server.signal(Signal::SIGTERM);
     assert_eq!(server.wait(), 0);
 }
@@ -458,7 +504,7 @@ fn too_few_files_are_told() {
 async fn refused_clients_are_named() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
-    let authority = crate::authority::Authority::new();
+    let authority = Authority::new();
     let tls = authority.options();
     let listen = format!("127.0.0.1:{port}");
     let arguments = [
@@ -471,12 +517,8 @@ async fn refused_clients_are_named() {
         "--no-client-auth",
     ];
     let mut server = Program::start(&arguments, log(&folder));
+    wait_for_log(&folder, "serving", 1);
     let told = || fs::read_to_string(folder.path().join("log")).unwrap();
-    let start = Instant::now();
-    while !told().contains("serving") {
-        assert!(start.elapsed() < Duration::from_secs(10), "the server does not start");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
     let before = told();
     for _ in 0..20 {
         drop(tokio::net::TcpStream::connect(&listen).await.unwrap());
