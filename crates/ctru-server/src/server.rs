@@ -435,26 +435,25 @@ impl Server {
         self.admin.as_ref().map(|admin| admin.address)
     }
 
-    /// Reads the certificates, the lists of revoked ones, and the sealing keys again. The
-    /// connections of clients that would be refused now end. If one of the files is wrong,
-    /// everything stays as it is.
+    /// Reads the certificates and the lists of revoked ones again. The connections of clients that
+    /// would be refused now end. If one of the files is wrong, all of them stay as they are.
     ///
     /// # Errors
     /// [`StartError`] says which file is wrong.
-    pub async fn reload(&self) -> Result<(), StartError> {
-        let sealing_keys = match &self.options.sealing_keys {
-            Some(path) => Some(SealingKeys::wait_for(path).await?),
-            None => None,
-        };
-        let configured = match &self.tls {
-            Some(tls) => Some(tls.read().await?),
-            None => None,
-        };
-        if let Some(keys) = sealing_keys {
-            self.shared.sealer.replace(keys);
+    pub async fn reload_certificates(&self) -> Result<(), StartError> {
+        if let Some(tls) = &self.tls {
+            tls.reload().await?;
         }
-        if let (Some(tls), Some(configured)) = (&self.tls, configured) {
-            tls.replace(configured);
+        Ok(())
+    }
+
+    /// Reads the sealing keys again. If the file is wrong, they stay as they are.
+    ///
+    /// # Errors
+    /// [`StartError`] says what is wrong.
+    pub async fn reload_sealing_keys(&self) -> Result<(), StartError> {
+        if let Some(path) = &self.options.sealing_keys {
+            self.shared.sealer.replace(SealingKeys::wait_for(path).await?);
         }
         Ok(())
     }

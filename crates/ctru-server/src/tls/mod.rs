@@ -220,17 +220,13 @@ impl Tls {
         Ok(Self { options, configured })
     }
 
-    /// Reads the files again, for [`replace`](Self::replace).
+    /// Reads the files again, and uses them also for clients that are already connected.
     ///
     /// # Errors
     /// [`TlsError`] if a file cannot be read, or if its content is refused.
-    pub(crate) async fn read(&self) -> Result<Configured, TlsError> {
-        self.options.wait_for().await
-    }
-
-    /// Uses the content that has been read, also for clients that are already connected.
-    pub(crate) fn replace(&self, configured: Configured) {
-        self.configured.send_replace(Arc::new(configured));
+    pub(crate) async fn reload(&self) -> Result<(), TlsError> {
+        self.configured.send_replace(Arc::new(self.options.wait_for().await?));
+        Ok(())
     }
 
     /// Does the handshake. Returns the stream, and the client if it has a certificate.

@@ -78,20 +78,20 @@ async fn a_certificate_is_revoked() {
     }
     // In DER this time.
     fs::write(&path, authority.revoke(&[77], later).der()).unwrap();
-    running.server.reload().await.unwrap();
+    running.server.reload_certificates().await.unwrap();
     refused(&mut one).await;
     cannot_connect(&running.server, of(77)).await;
     assert!(two.describe(DescribeRequest {}).await.is_ok());
     assert!(running.get("/metrics").await.contains("ctru_connections 1\n"));
     // What is no list changes nothing.
     fs::write(&path, &authority.pem).unwrap();
-    let error = running.server.reload().await.unwrap_err();
+    let error = running.server.reload_certificates().await.unwrap_err();
     assert!(matches!(error, StartError::Tls(TlsError::File { .. })), "{error}");
     assert!(two.describe(DescribeRequest {}).await.is_ok());
     // A list that has ended says nothing of anybody.
     let before = SystemTime::now() - Duration::from_secs(3600);
     fs::write(&path, authority.revoke(&[], before).pem().unwrap()).unwrap();
-    running.server.reload().await.unwrap();
+    running.server.reload_certificates().await.unwrap();
     refused(&mut two).await;
 }
 

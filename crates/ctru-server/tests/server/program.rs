@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -344,10 +345,12 @@ async fn hangup_reads_keys_again() {
     assert_eq!(server.wait(), 0);
 }
 
-/// A pipe of certificates holds up nothing, neither at the start nor later.
+/// A pipe of certificates holds up nothing. A pipe of sealing keys does not hold up certificates,
+/// and is read once more for a signal that comes meanwhile.
 #[test]
 fn pipes_hold_up_nothing() {
-    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new());
+    let (folder, keys) = (tempfile::tempdir().unwrap(), sealing_keys());
+    let authority = Authority::new();
     let tls = authority.options();
     let arguments = [
         "--listen",
@@ -357,6 +360,8 @@ fn pipes_hold_up_nothing() {
         "--tls-key",
         tls.key.to_str().unwrap(),
         "--no-client-auth",
+        "--sealing-key-file",
+        keys.path().to_str().unwrap(),
     ];
     // At the start.
     make_pipe(&tls.certificate);
@@ -370,6 +375,17 @@ fn pipes_hold_up_nothing() {
     // Later.
     let mut server = Program::start(&arguments, log(&folder));
     wait_for_log(&folder, "serving", 1);
+    let line = make_pipe(keys.path());
+    server.signal(Signal::SIGHUP);
+    let mut pipe = wait_for_reader(keys.path());
+    wait_for_log(&folder, "certificates are read again", 1);
+    server.signal(Signal::SIGHUP);
+    wait_for_log(&folder, "certificates are read again", 2);
+    wait_for_log(&folder, "still being read", 1);
+    pipe.write_all(&line).unwrap();
+    drop(pipe);
+    wait_for_log(&folder, "sealing keys are read again", 1);
+    let _keys = wait_for_reader(keys.path());
     make_pipe(&tls.certificate);
     server.signal(Signal::SIGHUP);
     let _certificate = wait_for_reader(&tls.certificate);

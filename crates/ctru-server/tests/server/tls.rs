@@ -125,13 +125,13 @@ async fn certificates_are_replaced() {
     let own = || authority.trust().identity(authority.client("a.example"));
     let mut before = connect(server, own()).await;
     fs::write(authority.path("server.pem"), "nothing").unwrap();
-    assert!(server.reload().await.is_err());
+    assert!(server.reload_certificates().await.is_err());
     assert!(connect(server, own()).await.describe(DescribeRequest {}).await.is_ok());
     // Now the server trusts another authority. The connections of the other one's clients end.
     authority.write_server();
     let next = Authority::new();
     fs::write(authority.path("ca.pem"), &next.pem).unwrap();
-    server.reload().await.unwrap();
+    server.reload_certificates().await.unwrap();
     cannot_connect(server, own()).await;
     let tls = authority.trust().identity(next.client("a.example"));
     assert!(connect(server, tls).await.describe(DescribeRequest {}).await.is_ok());

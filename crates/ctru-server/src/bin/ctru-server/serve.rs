@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ctru_server::{
-    Address, ClientCertificates, NameKind, Server, ServerOptions, ServiceOptions, TlsOptions,
+    Address, ClientCertificates, NameKind, Server, ServerOptions, ServiceOptions, StartError,
+    TlsOptions,
 };
 use tokio::sync::Notify;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -339,11 +340,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 async fn serve(args: &Args) -> Result<ExitCode> {
     let chosen = args.engine.start()?;
-    let (mut signals, hangup) = (Signals::new()?, Notify::new());
+    let (mut signals, hangups) = (Signals::new()?, [Notify::new(), Notify::new()]);
     let engine = chosen.engines.name.clone();
     let server = tokio::select! {
         server = Server::start(args.options(&chosen), chosen.engines) => server?,
-        () = stopped(&mut signals, &hangup) => return Ok(ExitCode::SUCCESS),
+        () = stopped(&mut signals, &hangups) => return Ok(ExitCode::SUCCESS),
     };
     for address in server.addresses() {
         tracing::info!(%address, engine, "serving");
@@ -356,8 +357,9 @@ async fn serve(args: &Args) -> Result<ExitCode> {
     }
     let is_lost = tokio::select! {
         () = server.lost() => true,
-        () = reload(&server, &hangup) => false,
-        () = stopped(&mut signals, &hangup) => false,
+        () = reload("certificates", &hangups[0], || server.reload_certificates()) => false,
+        () = reload("sealing keys", &hangups[1], || server.reload_sealing_keys()) => false,
+        () = stopped(&mut signals, &hangups) => false,
     };
     if is_lost {
         tracing::error!("the device is lost");
@@ -394,20 +396,40 @@ async fn serve(args: &Args) -> Result<ExitCode> {
 }
 
 /// Waits for a signal that stops the server. Passes on those to read files again.
-async fn stopped(signals: &mut Signals, hangup: &Notify) {
+async fn stopped(signals: &mut Signals, hangups: &[Notify]) {
     while let Signal::Reload = signals.next().await {
-        hangup.notify_one();
+        hangups.iter().for_each(Notify::notify_one);
     }
 }
 
-/// Reads files again, one time after the other. Each time may take long.
-async fn reload(server: &Server, hangup: &Notify) {
+/// Reads files again, one time after the other. Each time may take long, so sealing keys that come
+/// late do not hold up a list of revoked certificates.
+async fn reload(
+    files: &str,
+    hangup: &Notify,
+    read: impl AsyncFn() -> std::result::Result<(), StartError>,
+) {
     loop {
         hangup.notified().await;
-        tracing::info!("reading certificates and sealing keys again");
-        match server.reload().await {
-            Ok(()) => tracing::info!("certificates and sealing keys are read again"),
-            Err(error) => tracing::error!(%error, "everything stays as it was"),
+        tracing::info!("reading {files} again");
+        let mut reading = pin!(read());
+        let mut is_asked_again = false;
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut reading => break result,
+                () = hangup.notified() => {
+                    tracing::warn!("{files} of an earlier signal are still being read");
+                    is_asked_again = true;
+                }
+            }
+        };
+        match result {
+            Ok(()) => tracing::info!("{files} are read again"),
+            Err(error) => tracing::error!(%error, "{files} stay as they were"),
+        }
+        if is_asked_again {
+            hangup.notify_one();
         }
     }
 }
