@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(spend(&counted, OWNER, &two, usize::MAX), Err(Fault::KeySpent));
     }
 
-    /// Without an option, keys of the largest set have the limit of docs/security.md, and others
+    /// Without an option, keys of CTRU-Prime-1277 have the limit of docs/security.md, and others
     /// none.
     #[test]
     fn sets_have_limits_of_their_own() {

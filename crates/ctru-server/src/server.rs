@@ -70,8 +70,8 @@ pub struct ServerOptions {
     pub no_client_auth: bool,
     /// The file with the sealing keys.
     pub sealing_keys: Option<PathBuf>,
-    /// The most decapsulations of each private key. Without it, 2^40 for the largest set,
-    /// and no limit for the others.
+    /// The most decapsulations of each private key. Without it, 2^40 for CTRU-Prime-1277, and no
+    /// limit for the others.
     pub max_decapsulations_per_key: Option<u64>,
     /// The greatest age of sealed private keys that are used.
     pub max_key_age: Option<Duration>,
