@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tonic::service::Routes;
@@ -191,6 +191,10 @@ pub struct Server {
     service: Service,
     shared: Arc<Shared>,
     tls: Option<Arc<Tls>>,
+    /// Held while files are read again, so that an earlier reading does not replace a later one.
+    reading_certificates: Mutex<()>,
+    /// In the same way.
+    reading_sealing_keys: Mutex<()>,
     health: HealthReporter,
     stage: watch::Sender<Stage>,
     closed: mpsc::Receiver<()>,
@@ -417,6 +421,8 @@ impl Server {
             service,
             shared,
             tls,
+            reading_certificates: Mutex::default(),
+            reading_sealing_keys: Mutex::default(),
             health,
             stage,
             closed,
@@ -441,6 +447,7 @@ impl Server {
     /// # Errors
     /// [`StartError`] says which file is wrong.
     pub async fn reload_certificates(&self) -> Result<(), StartError> {
+        let _alone = self.reading_certificates.lock().await;
         if let Some(tls) = &self.tls {
             tls.reload().await?;
         }
@@ -452,6 +459,7 @@ impl Server {
     /// # Errors
     /// [`StartError`] says what is wrong.
     pub async fn reload_sealing_keys(&self) -> Result<(), StartError> {
+        let _alone = self.reading_sealing_keys.lock().await;
         if let Some(path) = &self.options.sealing_keys {
             self.shared.sealer.replace(SealingKeys::wait_for(path).await?);
         }

@@ -16,8 +16,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-use crate::authority::Authority;
-use crate::common::{decapsulate, encapsulate, get, pair, sealing_keys};
+use crate::authority::{Authority, write_private};
+use crate::common::{decapsulate, encapsulate, get, pair, sealing_keys, start_fast};
 
 /// A process, which is killed when the value is dropped.
 pub(crate) struct Program(Child);
@@ -391,6 +391,28 @@ fn pipes_hold_up_nothing() {
     let _certificate = wait_for_reader(&tls.certificate);
     server.signal(Signal::SIGTERM);
     assert_eq!(server.wait(), 0);
+}
+
+/// Of two readings at the same time, the later one counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_sealing_keys_do_not_come_back() {
+    let running = start_fast(|_| ()).await;
+    let path = running.sealing_keys.path();
+    let old = make_pipe(path);
+    let mut earlier = Box::pin(running.server.reload_sealing_keys());
+    assert!(tokio::time::timeout(Duration::ZERO, &mut earlier).await.is_err());
+    let mut pipe = wait_for_reader(path);
+    fs::remove_file(path).unwrap();
+    let new = ctru_server::SealingKeys::fresh_line().unwrap();
+    write_private(path, new.as_bytes());
+    let mut later = Box::pin(running.server.reload_sealing_keys());
+    assert!(tokio::time::timeout(Duration::from_millis(200), &mut later).await.is_err());
+    pipe.write_all(&old).unwrap();
+    drop(pipe);
+    earlier.await.unwrap();
+    later.await.unwrap();
+    let key = pair(&mut running.calls().await).await.private;
+    assert!(new.starts_with(&const_hex::encode(&key[1..9])));
 }
 
 /// Puts a pipe in the place of a file, and returns what the file had.
