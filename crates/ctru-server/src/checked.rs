@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 use std::slice;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys,
@@ -15,6 +15,7 @@ use ctru_kem::engine::{
 use ctru_kem::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use zeroize::Zeroizing;
 
+use crate::lock;
 use crate::locked::Locked;
 
 /// How an engine is compared with the CPU.
@@ -119,8 +120,7 @@ impl Checked {
     ) -> Result<Vec<(&CpuEngine, usize)>, EngineError> {
         let mut samples = Vec::new();
         let Some(Comparison { cpu, one_in }) = &self.comparison else { return Ok(samples) };
-        let left = &self.left[parameters.index()];
-        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = lock(&self.left[parameters.index()]);
         while *left < count as u64 {
             samples.push((cpu, *left as usize));
             // The mean of the steps is `one_in`. Nobody can tell which operations are compared.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hyper::server::conn::http2;
@@ -17,6 +17,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::call::Calls;
 use crate::identity::{Peer, Source};
+use crate::lock;
 use crate::room::Seats;
 use crate::stage::{Stage, Stages};
 use crate::tls::{Certified, Tls};
@@ -79,7 +80,7 @@ impl Newest {
     /// the task.
     pub(crate) fn begin(&self) -> oneshot::Receiver<()> {
         let (sender, given_up) = oneshot::channel();
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = lock(&self.under_way);
         under_way.retain(|sender| !sender.is_closed());
         if under_way.len() >= self.most {
             under_way.pop_front();
@@ -97,7 +98,7 @@ impl Refusals {
     /// Returns whether there is room for a line at the time `now`.
     fn has_room(&self, now: Instant) -> bool {
         // When the minute began, and its lines.
-        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minute = lock(&self.0);
         let (begin, lines) = minute
             .filter(|(begin, _)| now.saturating_duration_since(*begin) < MINUTE)
             .unwrap_or((now, 0));

@@ -2,12 +2,13 @@
 
 use ctru_kem::Parameters;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 use crate::identity::Owner;
+use crate::lock;
 use crate::scheme;
 
 /// The largest number of keys and clients in the table.
@@ -64,10 +65,6 @@ impl Decapsulations {
         Self { limit, capacity: CAPACITY, table: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the limit of keys of a scheme. Without one, nothing is counted.
     pub(crate) fn limit(&self, scheme: Parameters) -> Option<u64> {
         self.limit.or_else(|| scheme::max_decapsulations(scheme))
@@ -75,7 +72,7 @@ impl Decapsulations {
 
     /// Returns the largest number of decapsulations of a key.
     pub(crate) fn most(&self) -> u64 {
-        self.lock().most
+        lock(&self.table).most
     }
 
     /// Counts `count` decapsulations of each key of a client. A key that occurs several times
@@ -93,7 +90,7 @@ impl Decapsulations {
         let Some(limit) = self.limit(scheme) else { return Ok(()) };
         let (count, half) = (count as u64, limit.div_ceil(2));
         let (mut most, mut at_half) = (0, Vec::new());
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         for (index, &key) in keys.iter().enumerate() {
             let before = table.count(owner, key);
             let after = before.saturating_add(count);
@@ -261,7 +258,7 @@ mod tests {
             if spend(&counted, owner, &[key], 1).is_ok() {
                 *exact.entry((owner, key)).or_insert(0) += 1;
             }
-            let table = counted.lock();
+            let table = lock(&counted.table);
             let keys: usize = table.clients.values().map(|counts| counts.by_key.len()).sum();
             assert_eq!(table.entries, table.clients.len() + keys);
             assert!(table.entries <= 12);
@@ -292,9 +289,9 @@ mod tests {
         let counted = Decapsulations { capacity: 64, ..Decapsulations::new(Some(10)) };
         for number in 0..200 {
             let _ = spend(&counted, Owner([number; 32]), &[key(7)], 1);
-            assert!(counted.lock().entries <= 64);
+            assert!(lock(&counted.table).entries <= 64);
         }
-        let table = counted.lock();
+        let table = lock(&counted.table);
         assert!((0..200).all(|number| table.count(Owner([number; 32]), key(7)) >= 1));
     }
 }

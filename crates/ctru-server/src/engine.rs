@@ -2,7 +2,7 @@
 //! is wiped when no call needs it.
 
 use std::num::NonZeroU64;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ctru_kem::Parameters;
@@ -12,6 +12,7 @@ use crate::checked::{Checked, Comparison};
 use crate::compute::Computer;
 use crate::fault::Fault;
 use crate::job::{Job, Kind, Shared};
+use crate::lock;
 
 /// How long an unused engine keeps secrets of its last batches.
 const IDLE: Duration = Duration::from_secs(1);
@@ -168,10 +169,6 @@ impl LaneEngine {
             shared.lose();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use ctru_kem::Parameters;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -18,6 +18,7 @@ use std::{fmt, io};
 use crate::engine::LaneEngine;
 use crate::fault::Fault;
 use crate::job::{Job, Kind, Shared};
+use crate::lock;
 use crate::queue::{FairQueue, Waiting};
 
 /// The options of a lane.
@@ -92,29 +93,25 @@ impl Lane {
             let inner = Arc::clone(&lane.inner);
             let builder = thread::Builder::new().name(format!("{}-{number}", options.name));
             let thread = builder.spawn(move || inner.work())?;
-            lane.threads().push(thread);
+            lock(&lane.threads).push(thread);
         }
         Ok(lane)
     }
 
-    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Refuses further jobs. The threads end when they have computed all waiting jobs.
     pub(crate) fn close(&self) {
-        self.inner.lock().is_closed = true;
+        lock(&self.inner.state).is_closed = true;
         self.inner.changed.notify_all();
     }
 
     /// Returns whether all threads have ended.
     pub(crate) fn has_ended(&self) -> bool {
-        self.threads().iter().all(JoinHandle::is_finished)
+        lock(&self.threads).iter().all(JoinHandle::is_finished)
     }
 
     /// Stops waiting for the threads. Those that still run end by themselves.
     pub(crate) fn leave(&self) {
-        self.threads().retain(JoinHandle::is_finished);
+        lock(&self.threads).retain(JoinHandle::is_finished);
     }
 
     /// Notes that keys were unloaded.
@@ -129,7 +126,7 @@ impl Lane {
 
     /// Returns the number of operations that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.inner.lock().queue.weight()
+        lock(&self.inner.state).queue.weight()
     }
 
     /// Returns the largest number of operations of a batch.
@@ -139,7 +136,7 @@ impl Lane {
 
     /// Refuses jobs that nobody waits for, so that their tickets give room to others.
     pub(crate) fn sweep(&self) {
-        let dead = self.inner.lock().take_dead(Instant::now());
+        let dead = lock(&self.inner.state).take_dead(Instant::now());
         // Their tickets let others in, for which the lock is not held.
         for job in dead {
             job.refuse(Fault::Expired);
@@ -155,7 +152,7 @@ impl Lane {
         }
         let now = Instant::now();
         let (group, share, count) = ((job.work.kind(), job.scheme), job.share, job.count);
-        let mut state = self.inner.lock();
+        let mut state = lock(&self.inner.state);
         if state.is_closed {
             drop(state);
             return job.refuse(Fault::Leaving);
@@ -198,7 +195,7 @@ impl State {
 impl Drop for Lane {
     fn drop(&mut self) {
         self.close();
-        let threads = std::mem::take(&mut *self.threads());
+        let threads = std::mem::take(&mut *lock(&self.threads));
         for thread in threads {
             // A thread catches the panics of its batches, so this is an error of the lane itself.
             if thread.join().is_err() {
@@ -209,10 +206,6 @@ impl Drop for Lane {
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns whether the submitting thread computes a job itself if no other job waits.
     fn is_done_at_once(&self, job: &Job) -> bool {
         let most = self.engine.at_once();
@@ -255,7 +248,7 @@ impl Inner {
     /// Waits for a batch. Returns `None` when the lane is closed and empty.
     fn next(&self) -> Option<(Group, Vec<Waiting<Job>>)> {
         let Options { max_batch, max_delay, .. } = self.options;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             let Some((group, since, weight)) = state.queue.oldest() else {
                 if state.is_closed {

@@ -36,6 +36,8 @@ mod waiting;
 mod wire;
 mod with_cpu;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub use engine::{CallSizes, LaneEngine};
 pub use identity::NameKind;
 pub use listen::Address;
@@ -45,3 +47,8 @@ pub use server::{Server, ServerOptions, StartError};
 pub use service::{DeviceBytes, LaneEngines, ServiceOptions};
 pub use tls::{ClientCertificates, ClientTls, Connector, TlsError, TlsFileError, TlsOptions};
 pub use with_cpu::WithCpu;
+
+/// Locks a value, even if a thread has panicked that had locked it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

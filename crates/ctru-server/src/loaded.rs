@@ -4,13 +4,14 @@ use ctru_kem::Parameters;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::checked;
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::{Owner, Peer, Share};
+use crate::lock;
 use crate::room::Room;
 use crate::sealing::Birth;
 
@@ -100,10 +101,6 @@ impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Place(..)")
     }
-}
-
-fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Place {

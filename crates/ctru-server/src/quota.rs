@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::bucket::Bucket;
 use crate::fault::Fault;
 use crate::identity::{Owner, Peer, Source};
+use crate::lock;
 
 /// The largest number of clients of each kind for which a bucket is kept.
 const CAPACITY: usize = 1 << 16;
@@ -90,10 +91,6 @@ impl Quotas {
             None => self.others.give_back(&peer.source, count),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

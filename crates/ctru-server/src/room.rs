@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::fault::Fault;
 use crate::identity::Share;
+use crate::lock;
 
 /// The total amount, and the amount that each client holds.
 #[derive(Debug)]
@@ -80,13 +81,9 @@ impl Memory {
         Self(Arc::new(Mutex::new(Room::new(bytes))))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Room> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the bytes that all calls hold.
     pub(crate) fn used(&self) -> usize {
-        self.lock().used()
+        lock(&self.0).used()
     }
 }
 
@@ -105,19 +102,15 @@ impl Held {
         Self { memory, share, bytes: Mutex::new(0), message: AtomicUsize::new(0) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes more memory.
     ///
     /// # Errors
     /// [`Fault::MemoryFull`] if there is not enough.
     pub(crate) fn grow(&self, bytes: usize) -> Result<(), Fault> {
-        if !self.memory.lock().take(self.share, bytes) {
+        if !lock(&self.memory.0).take(self.share, bytes) {
             return Err(Fault::MemoryFull);
         }
-        *self.lock() += bytes;
+        *lock(&self.bytes) += bytes;
         Ok(())
     }
 
@@ -133,17 +126,17 @@ impl Held {
 
     /// Releases some of the memory.
     pub(crate) fn release(&self, bytes: usize) {
-        let mut held = self.lock();
+        let mut held = lock(&self.bytes);
         let bytes = bytes.min(*held);
         *held -= bytes;
-        self.memory.lock().release(self.share, bytes);
+        lock(&self.memory.0).release(self.share, bytes);
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let bytes = *self.lock();
-        self.memory.lock().release(self.share, bytes);
+        let bytes = *lock(&self.bytes);
+        lock(&self.memory.0).release(self.share, bytes);
     }
 }
 
@@ -159,13 +152,9 @@ impl Seats {
         Self(Arc::new(Mutex::new(Room::new(most.saturating_add(1)))))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Room> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a seat for a connection of a client, if there is one.
     pub(crate) fn take(&self, share: Share) -> Option<Seat> {
-        self.lock().take(share, 1).then(|| Seat { seats: self.clone(), share })
+        lock(&self.0).take(share, 1).then(|| Seat { seats: self.clone(), share })
     }
 }
 
@@ -178,7 +167,7 @@ pub(crate) struct Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.seats.lock().release(self.share, 1);
+        lock(&self.seats.0).release(self.share, 1);
     }
 }
 

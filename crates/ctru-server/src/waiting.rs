@@ -6,11 +6,12 @@
 //! does not wait forever.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
 
 use crate::identity::Share;
+use crate::lock;
 use crate::room::Room;
 
 /// The room of a lane, and the messages that wait for it.
@@ -41,7 +42,7 @@ pub(crate) struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.room.lock().room.release(self.share, self.weight);
+        lock(&self.room.0).room.release(self.share, self.weight);
         self.room.admit();
     }
 }
@@ -53,14 +54,10 @@ impl WaitingRoom {
         Self(Arc::new(Mutex::new(State { room, lines })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives room to a message of `weight` operations, if there is some now.
     pub(crate) fn try_enter(&self, share: Share, weight: usize) -> Option<Ticket> {
         let weight = weight.max(1);
-        let has_room = self.lock().room.take(share, weight);
+        let has_room = lock(&self.0).room.take(share, weight);
         has_room.then(|| Ticket { room: self.clone(), share, weight })
     }
 
@@ -70,7 +67,7 @@ impl WaitingRoom {
         let weight = weight.max(1);
         let (sender, ticket) = oneshot::channel();
         {
-            let State { room, lines } = &mut *self.lock();
+            let State { room, lines } = &mut *lock(&self.0);
             if !room.fits(weight) {
                 return None;
             }
@@ -98,7 +95,7 @@ impl WaitingRoom {
     fn admit(&self) {
         loop {
             // A ticket that nobody takes any more comes back here, so the lock is not held.
-            let admitted = self.lock().next();
+            let admitted = lock(&self.0).next();
             let Some((share, weight, sender)) = admitted else { return };
             drop(sender.send(Ticket { room: self.clone(), share, weight }));
         }
@@ -231,9 +228,9 @@ mod tests {
         drop((0..100).map(|_| enter(&room, 0, 50)).collect::<Vec<_>>());
         drop(held);
         let ticket = now(&mut first).unwrap();
-        assert_eq!(room.lock().lines[0].waiting.len(), 101);
+        assert_eq!(lock(&room.0).lines[0].waiting.len(), 101);
         drop((second, ticket));
-        assert!(room.lock().lines.is_empty());
+        assert!(lock(&room.0).lines.is_empty());
     }
 
     /// A line that does not move keeps no message that has gone, wherever it stands.
@@ -248,6 +245,6 @@ mod tests {
             let next = enter(&room, 0, 50);
             drop(std::mem::replace(&mut last, next));
         }
-        assert!(room.lock().lines[0].waiting.len() < 10);
+        assert!(lock(&room.0).lines[0].waiting.len() < 10);
     }
 }
