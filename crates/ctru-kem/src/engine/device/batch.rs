@@ -7,20 +7,20 @@ use std::vec::Vec;
 
 use ctru_gpu_runtime::batch::execute::{Executor, IsCancelled, Stopped};
 use ctru_gpu_runtime::batch::plan::{
-    Arrays, Check, Machine, Place, Plan, Request, Shape, full_chunk, plan,
+    Arrays, Check, Machine, Place, Plan, Request, full_chunk, plan,
 };
 use ctru_gpu_runtime::batch::slots::Slots;
 use ctru_gpu_runtime::batch::travel::Source;
-use ctru_gpu_runtime::batch::tuning::Tuning;
+use ctru_gpu_runtime::batch::tuning::{Traffic, Tuning};
 use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use zeroize::Zeroizing;
 
 use super::buffers::{Decoded, Footprint};
-use super::job::{Job, JobKeys, JobSeeds, LoadedChunks, Outputs, Work, place_of, place_to};
+use super::job::{Job, JobKeys, JobSeeds, LoadedChunks, Outputs, place_of, place_to};
 use super::merged::Merger;
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
-use super::set::{Kind, Set};
+use super::set::{Kind, Operation, Set};
 use super::slot::Slot;
 use crate::engine::{EngineError, LoadedKeys};
 
@@ -108,17 +108,6 @@ impl<D: Device> Batches<D> {
         Ok(result?)
     }
 
-    fn shape(&self, work: Work, has_public_keys: bool) -> &'static Shape {
-        let shapes = &self.set.shapes;
-        match work {
-            Work::Generate if has_public_keys => &shapes.key_pairs,
-            Work::Generate => &shapes.private_keys,
-            Work::Encapsulate => &shapes.encapsulation,
-            Work::Decapsulate => &shapes.decapsulation,
-            Work::Decode(kind) => &shapes.loading[kind as usize],
-        }
-    }
-
     /// Plans a batch of `count` operations. `first` is the device of the first chunk.
     fn plan(
         &self,
@@ -143,7 +132,7 @@ impl<D: Device> Batches<D> {
             results: to(&outputs.secrets).unwrap_or_default(),
         };
         let request = Request {
-            shape: self.shape(job.work, outputs.keys.is_some()),
+            shape: self.set.shape(job.operation),
             count,
             keys: job.keys.planned(),
             has_rows: matches!(job.keys, JobKeys::Loaded(loaded) if loaded.rows.is_some()),
@@ -182,11 +171,15 @@ impl<D: Device> Batches<D> {
                 job.keys = rows;
             }
         }
-        let kind = job.work.kind();
+        let kind = job.operation.kind();
         match (plan.check, job.keys.rows()) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
             (Check::Before, Some(key)) => {
-                let check = Job::new(Work::Decode(kind), JobKeys::Each(key), job.on);
+                let check = match kind {
+                    Kind::Encapsulation => Operation::PublicToLoad,
+                    Kind::Decapsulation => Operation::PrivateToLoad,
+                };
+                let check = Job::new(check, JobKeys::Each(key), job.on);
                 self.run_until(is_cancelled, check, 1, Outputs::default())?;
             }
             (Check::Beside, Some(Source::Host(rows))) => {
@@ -213,7 +206,6 @@ impl<D: Device> Batches<D> {
         if plan.is_coalesced {
             return self.merger.run(self.set, &self.executor, is_cancelled, job, plan, outputs);
         }
-        let kind = job.work.kind();
         let parts = outputs.split(self.set, plan.shape(), plan.ranges());
         let done = self.executor.run(
             plan,
@@ -222,7 +214,7 @@ impl<D: Device> Batches<D> {
             |scope, slot, chunk, outputs| slot.issue(scope, job, chunk, outputs),
             |slot, issued| slot.finish(job, issued),
         );
-        let is_loading = job.work == Work::Decode(kind);
+        let is_loading = plan.shape().traffic == Traffic::Loading;
         done.map_err(|Stopped { failure, done }| match failure {
             // After a failure, memory of a device has unspecified content, and no key is loaded.
             Some(error) if job.on.is_some() || is_loading => error.into(),
@@ -240,7 +232,7 @@ impl<D: Device> Batches<D> {
         job: &Job<'_, D::Queue>,
         plan: &Plan<'_>,
     ) -> Result<(), EngineError> {
-        if loaded.kind != job.work.kind() {
+        if loaded.kind != job.operation.kind() {
             return Err(EngineError::ForeignKeys);
         }
         if loaded.keys > 1 && loaded.chunk != plan.chunk && !plan.takes_rows {
@@ -267,7 +259,7 @@ impl<D: Device> Batches<D> {
     /// chunks like a batch, and each chunk is decoded on its device.
     pub(super) fn load(
         &self,
-        kind: Kind,
+        operation: Operation,
         keys: Source<'_, <D::Queue as Queue>::Memory>,
         on: Option<(usize, &D::Queue)>,
     ) -> Result<LoadedKeys, EngineError> {
@@ -275,12 +267,13 @@ impl<D: Device> Batches<D> {
             Source::Host(bytes) => bytes.len(),
             Source::Device(memory) => memory.bytes(),
         };
+        let kind = operation.kind();
         let count = bytes / self.set.key_bytes(kind);
         let devices = if count == 1 && on.is_none() { self.devices.len() } else { 1 };
         let (mut chunks, mut chunk) = (Vec::new(), 0);
         let is_cancelled = self.executor.cancellation();
         for first in 0..devices {
-            let job = Job::new(Work::Decode(kind), JobKeys::Each(keys), on);
+            let job = Job::new(operation, JobKeys::Each(keys), on);
             let first = on.map_or(first, |(device, _)| device);
             let plan = self.plan(&job, count, &Outputs::default(), first);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();

@@ -11,31 +11,10 @@ use zeroize::Zeroizing;
 
 use super::buffers::Decoded;
 use super::check::Faults;
-use super::set::{Kind, Set};
+use super::set::{Kind, Operation, Set};
 use crate::engine::Expand;
 use crate::expand::Purpose;
 use crate::hash::SHARED_SECRET_BYTES;
-
-/// What is done.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    Generate,
-    Encapsulate,
-    Decapsulate,
-    /// Keys are decoded and checked.
-    Decode(Kind),
-}
-
-impl Work {
-    /// Returns the kind of the keys.
-    pub(super) fn kind(self) -> Kind {
-        match self {
-            Self::Encapsulate => Kind::Encapsulation,
-            Self::Generate | Self::Decapsulate => Kind::Decapsulation,
-            Self::Decode(kind) => kind,
-        }
-    }
-}
 
 /// The seeds of a batch.
 pub(super) enum JobSeeds<'a, M> {
@@ -109,7 +88,7 @@ impl<Q: Queue> LoadedChunks<Q> {
 
 /// A batch.
 pub(super) struct Job<'a, Q: Queue> {
-    pub(super) work: Work,
+    pub(super) operation: Operation,
     pub(super) seeds: JobSeeds<'a, Q::Memory>,
     pub(super) keys: JobKeys<'a, Q>,
     pub(super) are_unchecked: bool,
@@ -122,9 +101,13 @@ pub(super) struct Job<'a, Q: Queue> {
 
 impl<'a, Q: Queue> Job<'a, Q> {
     /// Returns a batch without seeds and ciphertexts.
-    pub(super) fn new(work: Work, keys: JobKeys<'a, Q>, on: Option<(usize, &'a Q)>) -> Self {
+    pub(super) fn new(
+        operation: Operation,
+        keys: JobKeys<'a, Q>,
+        on: Option<(usize, &'a Q)>,
+    ) -> Self {
         Self {
-            work,
+            operation,
             seeds: JobSeeds::None,
             keys,
             are_unchecked: false,

@@ -16,12 +16,12 @@ use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
 use super::buffers::{SEED, Texts, ciphertexts_len, keys_len};
-use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
+use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::options::Merging;
 use super::rejection::{GROUP, select};
 use super::scheme::{self, Seeds, batch_of};
-use super::set::Set;
+use super::set::{Kind, Set};
 use super::slot::{Slot, host};
 use crate::engine::EngineError;
 use crate::hash::{self, Id, SEED_BYTES};
@@ -130,8 +130,8 @@ impl<Q: Queue> Merger<Q> {
         outputs: Outputs<'_, Q>,
     ) -> Result<(), EngineError> {
         let count = plan.count();
-        let operation = match job.work {
-            Work::Encapsulate => Operation::Encapsulate,
+        let operation = match job.operation.kind() {
+            Kind::Encapsulation => Operation::Encapsulate,
             _ if count <= self.rejections => Operation::DecapsulateWithoutRejection,
             _ => Operation::Decapsulate,
         };
@@ -148,7 +148,7 @@ impl<Q: Queue> Merger<Q> {
             executor,
             operation,
             keys,
-            row: set.key_bytes(job.work.kind()),
+            row: set.key_bytes(job.operation.kind()),
             is_one: matches!(job.keys, JobKeys::One(_)),
             travel: plan.chunks().next().map(|chunk| chunk.travels.keys).unwrap_or_default(),
             seeds: &job.seeds,

@@ -3,6 +3,7 @@
 use ctru_gpu_runtime::batch::plan::{Arrays, Request, plan};
 use ctru_gpu_runtime::batch::tuning::Tuning;
 
+pub use super::set::Operation;
 pub use ctru_gpu_runtime::batch::plan::{Keys, Place, Plan};
 
 use super::batch::machine;
@@ -11,21 +12,8 @@ use super::set::Set;
 use crate::engine::EngineError;
 use crate::parameters::Parameters;
 
-/// An operation of a batch.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Both keys of each pair are generated.
-    KeyPairs,
-    /// Decapsulation keys are generated.
-    PrivateKeys,
-    /// Secrets are encapsulated, with seeds that are expanded.
-    Encapsulation,
-    /// Ciphertexts are decapsulated.
-    Decapsulation,
-}
-
 /// Returns the plan of a batch of `count` operations on some GPUs of the kind with this name. All
-/// rows are in this place, and keys are trusted.
+/// rows are in this place, keys are trusted, and seeds are expanded.
 ///
 /// ```
 /// use ctru_kem::engine::DeviceOptions;
@@ -55,12 +43,7 @@ pub fn of_batch(
     }
     let set = Set::of(parameters)?;
     let tuning = options.tuning.unwrap_or_else(|| Tuning::of(gpu));
-    let shape = match operation {
-        Operation::KeyPairs => &set.shapes.key_pairs,
-        Operation::PrivateKeys => &set.shapes.private_keys,
-        Operation::Encapsulation => &set.shapes.encapsulation,
-        Operation::Decapsulation => &set.shapes.decapsulation,
-    };
+    let shape = set.shape(operation);
     let request = Request {
         shape,
         count,
@@ -99,6 +82,7 @@ mod tests {
                             Operation::PrivateKeys,
                             Operation::Encapsulation,
                             Operation::Decapsulation,
+                            Operation::PrivateToLoad,
                         ] {
                             let batch = (operation, count, Keys::Each, place);
                             let plan = of_batch(parameters, &options, ("", 1), batch).unwrap();

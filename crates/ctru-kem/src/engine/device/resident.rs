@@ -8,8 +8,8 @@ use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
 use super::DeviceEngine;
 use super::batch::Batches;
-use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
-use super::set::{Kind, Set};
+use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::set::{Operation, Set};
 use crate::engine::rows::is_refusal;
 use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, Seeds};
 use crate::expand::Purpose;
@@ -290,7 +290,11 @@ impl<D: Device> Resident<'_, D> {
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
         let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);
         let device = self.device_of(keys.chain(seeds.memory()))?;
-        let mut job = Job::new(Work::Generate, JobKeys::None, Some((device, self.after)));
+        let operation = match encapsulation_keys {
+            Some(_) => Operation::KeyPairs,
+            None => Operation::PrivateKeys,
+        };
+        let mut job = Job::new(operation, JobKeys::None, Some((device, self.after)));
         job.seeds = seeds.of_job(self.set().key_generation);
         let keys = encapsulation_keys.map(Target::Device);
         let rows = Some(Target::Device(decapsulation_keys));
@@ -311,7 +315,7 @@ impl<D: Device> Resident<'_, D> {
         let count = self.count(ciphertexts, shared_secrets)?;
         seeds.check::<SEED_BYTES>(count)?;
         let arrays = [Some(ciphertexts), Some(shared_secrets), seeds.memory()];
-        let mut job = self.job(Work::Encapsulate, keys, count, arrays)?;
+        let mut job = self.job(Operation::Encapsulation, keys, count, arrays)?;
         job.seeds = seeds.of_job(self.set().encapsulation);
         let (rows, secrets) = (Target::Device(ciphertexts), Target::Device(shared_secrets));
         let outputs = Outputs { rows: Some(rows), secrets: Some(secrets), ..Outputs::default() };
@@ -330,7 +334,7 @@ impl<D: Device> Resident<'_, D> {
     ) -> Result<(), EngineError> {
         let count = self.count(ciphertexts, shared_secrets)?;
         let arrays = [Some(ciphertexts), Some(shared_secrets), None];
-        let mut job = self.job(Work::Decapsulate, keys, count, arrays)?;
+        let mut job = self.job(Operation::Decapsulation, keys, count, arrays)?;
         job.ciphertexts = Some(Source::Device(ciphertexts));
         let secrets = Some(Target::Device(shared_secrets));
         let outputs = Outputs { secrets, ..Outputs::default() };
@@ -340,12 +344,12 @@ impl<D: Device> Resident<'_, D> {
     /// Returns a batch of `count` operations on `arrays`.
     fn job<'j>(
         &'j self,
-        work: Work,
+        operation: Operation,
         keys: ResidentKeys<'j, Memory<D>>,
         count: usize,
         arrays: [Option<&'j Memory<D>>; 3],
     ) -> Result<Job<'j, D::Queue>, EngineError> {
-        let row = self.set().key_bytes(work.kind());
+        let row = self.set().key_bytes(operation.kind());
         let (rows, are_unchecked) = match keys {
             ResidentKeys::Unchecked(rows) => (Some(rows), true),
             ResidentKeys::Trusted(rows) => (Some(rows), false),
@@ -366,7 +370,7 @@ impl<D: Device> Resident<'_, D> {
                 JobKeys::Loaded(keys.decoded()?)
             }
         };
-        Ok(Job { are_unchecked, ..Job::new(work, keys, Some((device, self.after))) })
+        Ok(Job { are_unchecked, ..Job::new(operation, keys, Some((device, self.after))) })
     }
 
     /// Does a batch. If a row was refused, overwrites the shared secrets with zeros, so that those
@@ -394,7 +398,7 @@ impl<D: Device> Resident<'_, D> {
     /// [`EncapsulationKey::from_bytes`](crate::EncapsulationKey::from_bytes) refuses it, or another
     /// error of [`Resident`](Self#errors).
     pub fn check_encapsulation_keys(&self, keys: &Memory<D>) -> Result<(), EngineError> {
-        self.check(Kind::Encapsulation, keys)
+        self.check(Operation::PublicToLoad, keys)
     }
 
     /// Checks that rows of bytes are decapsulation keys.
@@ -404,16 +408,16 @@ impl<D: Device> Resident<'_, D> {
     /// [`DecapsulationKey::from_bytes`](crate::DecapsulationKey::from_bytes) refuses it, or another
     /// error of [`Resident`](Self#errors).
     pub fn check_decapsulation_keys(&self, keys: &Memory<D>) -> Result<(), EngineError> {
-        self.check(Kind::Decapsulation, keys)
+        self.check(Operation::PrivateToLoad, keys)
     }
 
-    fn check(&self, kind: Kind, keys: &Memory<D>) -> Result<(), EngineError> {
-        let count = rows("keys", self.set().key_bytes(kind), keys)?;
+    fn check(&self, operation: Operation, keys: &Memory<D>) -> Result<(), EngineError> {
+        let count = rows("keys", self.set().key_bytes(operation.kind()), keys)?;
         let on = Some((self.device_of(iter::once(keys))?, self.after));
-        if !self.set().shapes.loading[kind as usize].refuses_keys {
+        if !self.set().shape(operation).refuses_keys {
             return Ok(());
         }
-        let job = Job::new(Work::Decode(kind), JobKeys::Each(Source::Device(keys)), on);
+        let job = Job::new(operation, JobKeys::Each(Source::Device(keys)), on);
         self.batches.run(job, count, Outputs::default())
     }
 
@@ -426,7 +430,7 @@ impl<D: Device> Resident<'_, D> {
     /// # Errors
     /// See [`Resident`](Self#errors).
     pub fn load_encapsulation_keys(&self, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
-        self.load(Kind::Encapsulation, keys)
+        self.load(Operation::PublicToLoad, keys)
     }
 
     /// Checks decapsulation keys and decodes them into memory of the engine, for any number of
@@ -436,12 +440,12 @@ impl<D: Device> Resident<'_, D> {
     /// # Errors
     /// See [`Resident`](Self#errors).
     pub fn load_decapsulation_keys(&self, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
-        self.load(Kind::Decapsulation, keys)
+        self.load(Operation::PrivateToLoad, keys)
     }
 
-    fn load(&self, kind: Kind, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
-        rows("keys", self.set().key_bytes(kind), keys)?;
+    fn load(&self, operation: Operation, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
+        rows("keys", self.set().key_bytes(operation.kind()), keys)?;
         let on = Some((self.device_of(iter::once(keys))?, self.after));
-        self.batches.load(kind, Source::Device(keys), on)
+        self.batches.load(operation, Source::Device(keys), on)
     }
 }

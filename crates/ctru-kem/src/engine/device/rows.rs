@@ -6,8 +6,8 @@ use ctru_gpu_runtime::batch::travel::{Source, Target};
 use ctru_gpu_runtime::{Device, Queue};
 
 use super::DeviceEngine;
-use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
-use super::set::{Kind, Set};
+use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::set::{Operation, Set};
 use crate::batch::count_rows;
 use crate::engine::lengths::{check_generation, check_operations};
 use crate::engine::rows::without_secrets_if_refused;
@@ -56,7 +56,11 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         check_generation(parameters, seeds, encapsulation_keys.as_deref(), decapsulation_keys)?;
         let batches = self.batches(parameters)?;
         let count = decapsulation_keys.len() / parameters.sizes().decapsulation_key;
-        let mut job = Job::new(Work::Generate, JobKeys::None, None);
+        let operation = match encapsulation_keys {
+            Some(_) => Operation::KeyPairs,
+            None => Operation::PrivateKeys,
+        };
+        let mut job = Job::new(operation, JobKeys::None, None);
         job.seeds = job_seeds(seeds, batches.set.key_generation);
         let keys = encapsulation_keys.map(Target::Host);
         let rows = Some(Target::Host(decapsulation_keys));
@@ -77,7 +81,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let batches = self.batches(parameters)?;
         let (keys, are_unchecked) = job_keys(keys, row)?;
         let seeds = job_seeds(seeds, batches.set.encapsulation);
-        let job = Job { seeds, are_unchecked, ..Job::new(Work::Encapsulate, keys, None) };
+        let job = Job { seeds, are_unchecked, ..Job::new(Operation::Encapsulation, keys, None) };
         let rows = Some(Target::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { rows, secrets, ..Outputs::default() });
@@ -96,7 +100,8 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let batches = self.batches(parameters)?;
         let (keys, are_unchecked) = job_keys(keys, row)?;
         let ciphertexts = Some(Source::Host(ciphertexts));
-        let job = Job { ciphertexts, are_unchecked, ..Job::new(Work::Decapsulate, keys, None) };
+        let job =
+            Job { ciphertexts, are_unchecked, ..Job::new(Operation::Decapsulation, keys, None) };
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { secrets, ..Outputs::default() });
         without_secrets_if_refused(result, shared_secrets)
@@ -108,7 +113,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
         count_rows("keys", parameters.sizes().encapsulation_key, keys)?;
-        self.batches(parameters)?.load(Kind::Encapsulation, Source::Host(keys), None)
+        self.batches(parameters)?.load(Operation::PublicToLoad, Source::Host(keys), None)
     }
 
     fn load_decapsulation_rows(
@@ -117,7 +122,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
         count_rows("keys", parameters.sizes().decapsulation_key, keys)?;
-        self.batches(parameters)?.load(Kind::Decapsulation, Source::Host(keys), None)
+        self.batches(parameters)?.load(Operation::PrivateToLoad, Source::Host(keys), None)
     }
 
     fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {

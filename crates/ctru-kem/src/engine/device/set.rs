@@ -35,14 +35,31 @@ pub(super) enum Kind {
     Decapsulation,
 }
 
-/// The operations, as the plans of batches see them.
-pub(super) struct Shapes {
-    pub(super) key_pairs: Shape,
-    pub(super) private_keys: Shape,
-    pub(super) encapsulation: Shape,
-    pub(super) decapsulation: Shape,
-    /// Decoding of keys, by their kind.
-    pub(super) loading: [Shape; 2],
+/// An operation of a batch.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Both keys of each pair are generated.
+    KeyPairs,
+    /// Decapsulation keys are generated.
+    PrivateKeys,
+    /// Secrets are encapsulated.
+    Encapsulation,
+    /// Ciphertexts are decapsulated.
+    Decapsulation,
+    /// Encapsulation keys are decoded and checked.
+    PublicToLoad,
+    /// Decapsulation keys are decoded and checked.
+    PrivateToLoad,
+}
+
+impl Operation {
+    /// Returns the kind of the keys.
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::Encapsulation | Self::PublicToLoad => Kind::Encapsulation,
+            _ => Kind::Decapsulation,
+        }
+    }
 }
 
 /// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
@@ -78,8 +95,7 @@ pub(super) struct Set {
     pub(super) encapsulation: Purpose,
     /// The inversion by powers.
     pub(super) chain: &'static Chain,
-    /// The shapes of the operations.
-    pub(super) shapes: Shapes,
+    shapes: [Shape; 6],
     /// The kernels that depend on the scheme and its encoding of encapsulation keys.
     pub(super) scheme: SchemeKernels,
     /// Returns the rejection secrets of a batch of decapsulations, hashed on the host.
@@ -156,12 +172,14 @@ impl Set {
         }
     }
 
-    /// Returns the shapes of the operations.
-    const fn shapes<P: ParameterSet>(scheme: SchemeKernels) -> Shapes {
+    /// Returns the shapes of the operations, in the order of [`Operation`].
+    const fn shapes<P: ParameterSet>(scheme: SchemeKernels) -> [Shape; 6] {
+        use Traffic::{Loading, Making, MakingPairs, Receiving, Sending};
         const fn shape<P: ParameterSet>(
             name: &'static str,
             traffic: Traffic,
             [seeds, keys, rows, results]: [usize; 4],
+            (has_whole, refuses_keys): (bool, bool),
         ) -> Shape {
             Shape {
                 name,
@@ -170,36 +188,30 @@ impl Set {
                 bytes: Arrays { seeds, keys, rows, results },
                 // The device sends encapsulation keys from the memory of ciphertexts.
                 room: P::CIPHERTEXT_BYTES,
-                has_whole: false,
-                refuses_keys: true,
+                has_whole,
+                refuses_keys,
                 expanded_by_block: 128,
             }
         }
         // Every string of the right length is an encapsulation key of NTRU Prime.
-        let refuses_keys = !matches!(scheme, SchemeKernels::NtruPrime);
+        let refuses = !matches!(scheme, SchemeKernels::NtruPrime);
+        let whole = scheme.is_whole();
         let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
-        let (sent, secret) = (P::CIPHERTEXT_BYTES, SHARED_SECRET_BYTES);
-        let pair = KEY_PAIR_SEED_BYTES;
-        Shapes {
-            key_pairs: shape::<P>("key pairs", Traffic::MakingPairs, [pair, public, private, 0]),
-            private_keys: shape::<P>("private keys", Traffic::Making, [pair, 0, private, 0]),
-            encapsulation: Shape {
-                has_whole: scheme.is_whole(),
-                refuses_keys,
-                ..shape::<P>("encapsulations", Traffic::Sending, [SEED_BYTES, public, sent, secret])
-            },
-            decapsulation: Shape {
-                has_whole: scheme.is_whole(),
-                ..shape::<P>("decapsulations", Traffic::Receiving, [0, private, sent, secret])
-            },
-            loading: [
-                Shape {
-                    refuses_keys,
-                    ..shape::<P>("public keys to load", Traffic::Loading, [0, public, 0, 0])
-                },
-                shape::<P>("private keys to load", Traffic::Loading, [0, private, 0, 0]),
-            ],
-        }
+        let (text, secret, pair) = (P::CIPHERTEXT_BYTES, SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES);
+        let (sent, received) = ([SEED_BYTES, public, text, secret], [0, private, text, secret]);
+        [
+            shape::<P>("key pairs", MakingPairs, [pair, public, private, 0], (false, true)),
+            shape::<P>("private keys", Making, [pair, 0, private, 0], (false, true)),
+            shape::<P>("encapsulations", Sending, sent, (whole, refuses)),
+            shape::<P>("decapsulations", Receiving, received, (whole, true)),
+            shape::<P>("public keys to load", Loading, [0, public, 0, 0], (false, refuses)),
+            shape::<P>("private keys to load", Loading, [0, private, 0, 0], (false, true)),
+        ]
+    }
+
+    /// Returns an operation as plans see it.
+    pub(super) fn shape(&self, operation: Operation) -> &Shape {
+        &self.shapes[operation as usize]
     }
 
     /// Returns the bytes of a key.

@@ -13,11 +13,11 @@ use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
 use super::buffers::{Array, Decoded, EXPANSION, SEED, Scratch, Texts, ciphertexts_len, keys_len};
-use super::job::{Job, JobKeys, JobSeeds, Outputs, Work};
+use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::powers::SharedMaps;
 use super::scheme::{self, Seeds, batch_of};
-use super::set::{Kind, Set};
+use super::set::{Kind, Operation, Set};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 
 /// The memory and the queue of one chunk.
@@ -110,8 +110,10 @@ impl<Q: Queue> Slot<Q> {
         if let Some((_, after)) = job.on {
             self.queue.follow(after)?;
         }
-        match job.work {
-            Work::Generate => self.issue_generation(job, chunk, outputs),
+        match job.operation {
+            Operation::KeyPairs | Operation::PrivateKeys => {
+                self.issue_generation(job, chunk, outputs)
+            }
             _ => self.issue_operations(scope, job, chunk, outputs),
         }
     }
@@ -173,7 +175,7 @@ impl<Q: Queue> Slot<Q> {
         let Self { set, queue, keys, texts, seeds, secrets, faults, scratch } = self;
         let Chunk { range, travels, kernels, check, stores, .. } = &chunk;
         let Outputs { rows: to_rows, secrets: to_secrets, decoded, .. } = outputs;
-        let kind = job.work.kind();
+        let kind = job.operation.kind();
         let bytes = |row: usize| range.start * row..range.end * row;
         // A small copy that is issued later may wait for keys of other slots, because the device
         // does the copies of all slots one after the other.
@@ -224,21 +226,21 @@ impl<Q: Queue> Slot<Q> {
             }
         };
         let to = Texts { ciphertexts: &*ciphertexts, shared_secrets };
-        match (job.work, &encoded) {
-            (Work::Encapsulate, Some(rows)) if kernels.is_whole => {
+        match (job.operation, &encoded) {
+            (Operation::Encapsulation, Some(rows)) if kernels.is_whole => {
                 scheme::encapsulate_whole(&mut launches, scratch, batch, rows, seeds.given().0, to);
             }
-            (Work::Encapsulate, _) => {
+            (Operation::Encapsulation, _) => {
                 scheme::encapsulate(&mut launches, scratch, batch, key, seeds.given(), to);
             }
-            (Work::Decapsulate, Some(rows)) if kernels.is_whole => {
+            (Operation::Decapsulation, Some(rows)) if kernels.is_whole => {
                 let accepted = (accepted, None);
                 scheme::decapsulate_whole(&mut launches, scratch, batch, rows, accepted, to);
             }
-            (Work::Decapsulate, _) => {
+            (Operation::Decapsulation, _) => {
                 scheme::decapsulate(&mut launches, scratch, batch, key, to);
             }
-            (Work::Generate | Work::Decode(_), _) => {}
+            _ => {}
         }
         let issued = launches.issue(queue);
         match &encoded {
@@ -269,7 +271,9 @@ impl<Q: Queue> Slot<Q> {
         issued: Issued<'_>,
     ) -> Result<(), RuntimeError> {
         let Issued { chunk, mut rows, keys, secrets } = issued;
-        if let (Work::Generate, Some(private)) = (job.work, &mut rows) {
+        if let (Operation::KeyPairs | Operation::PrivateKeys, Some(private)) =
+            (job.operation, &mut rows)
+        {
             return self.receive_key_pairs(&chunk, keys.unwrap_or_default(), private);
         }
         let Self { queue, texts, secrets: shared_secrets, faults, .. } = self;
