@@ -54,7 +54,7 @@ pub(super) fn machine(
     }
     let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
     // Kernels for whole operations are those of small batches. Not every set has them.
-    let whole = if set.scheme.is_whole() { tuning.whole_chunk } else { 0 };
+    let whole = if set.shape(Operation::Encapsulation).has_whole { tuning.whole_chunk } else { 0 };
     let coalesced = merging.rows.min(chunk).min(whole);
     Ok(Machine { tuning, devices, slots, chunk, coalesced, powers: itoh_tsujii_max_chunk })
 }
@@ -284,7 +284,8 @@ impl<D: Device> Batches<D> {
             chunks.extend(decoded.into_iter().flatten());
             chunk = plan.chunk;
         }
-        let are_kept = self.set.scheme.is_whole() && count <= self.machine.tuning.loaded_rows;
+        let has_whole = self.set.shape(Operation::Encapsulation).has_whole;
+        let are_kept = has_whole && count <= self.machine.tuning.loaded_rows;
         let rows = match keys {
             Source::Host(rows) if are_kept => Some(Zeroizing::new(rows.to_vec())),
             _ => None,

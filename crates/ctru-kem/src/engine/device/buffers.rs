@@ -111,8 +111,8 @@ impl<Q: Queue> Scratch<Q> {
             coins: queue.allocate(chunk * set.coin_words)?,
             g_coins: queue.allocate(chunk * set.g_coin_words)?,
             rejection_secrets: queue.allocate(chunk * SEED)?,
-            copied_keys: queue.allocate(whole * copied_bytes(set.decapsulation_key_bytes))?,
-            copied_ciphertexts: queue.allocate(whole * copied_bytes(set.ciphertext_bytes))?,
+            copied_keys: queue.allocate(whole * copied_bytes(set.sizes.decapsulation_key))?,
+            copied_ciphertexts: queue.allocate(whole * copied_bytes(set.sizes.ciphertext))?,
             operands: queue.allocate(row)?,
             products: queue.allocate(row)?,
             tree: Tree::new(queue, set, chunk, tuning, maps)?,
@@ -150,7 +150,7 @@ impl<Q: Queue> Scratch<Q> {
 /// Returns the length of an array of `chunk` encoded keys, rounded up to the whole words that
 /// kernels read.
 pub(super) fn keys_len(set: &Set, chunk: usize) -> usize {
-    (chunk * set.decapsulation_key_bytes).next_multiple_of(4)
+    (chunk * set.sizes.decapsulation_key).next_multiple_of(4)
 }
 
 /// Returns the bytes of a row to which a kernel copies `bytes` bytes.
@@ -161,7 +161,7 @@ fn copied_bytes(bytes: usize) -> usize {
 /// Returns the length of an array of `chunk` ciphertexts, rounded up to the whole words that
 /// kernels read.
 pub(super) fn ciphertexts_len(set: &Set, chunk: usize) -> usize {
-    (chunk * set.ciphertext_bytes).next_multiple_of(4)
+    (chunk * set.sizes.ciphertext).next_multiple_of(4)
 }
 
 /// The bytes of the memory of slots: upper bounds, unless a chunk has a single operation.
@@ -178,7 +178,7 @@ pub(super) struct Footprint {
 
 impl Footprint {
     pub(super) fn of(set: &Set, tuning: &Tuning) -> Self {
-        let Set { row, secrets, ciphertext_bytes, decapsulation_key_bytes, .. } = *set;
+        let Set { row, secrets, sizes, .. } = *set;
         let (keys, ciphertext) = (keys_len(set, 1), ciphertexts_len(set, 1));
         let seed = 8 * SEED;
         let decoded = secrets + seed + 2 * row + ID_BYTES as usize;
@@ -193,7 +193,7 @@ impl Footprint {
         let again = 2 * set.short + set.encrypted.next_multiple_of(4);
         Self {
             each: keys + ciphertext + decoded + hashed + again + polynomials,
-            copied: copied_bytes(decapsulation_key_bytes) + copied_bytes(ciphertext_bytes),
+            copied: copied_bytes(sizes.decapsulation_key) + copied_bytes(sizes.ciphertext),
             whole: tuning.whole_chunk,
             pinned: keys + ciphertext + 2 * seed + seed + 8,
         }

@@ -143,7 +143,7 @@ impl<'a, Q: Queue> Outputs<'a, Q> {
         shape: &Shape,
         ranges: impl Iterator<Item = Range<usize>>,
     ) -> impl Iterator<Item = Self> {
-        let (keys, rows) = (set.encapsulation_key_bytes, shape.bytes.rows);
+        let (keys, rows) = (set.sizes.encapsulation_key, shape.bytes.rows);
         ranges.map(move |range| Self {
             keys: self.keys.as_mut().map(|array| split_off(array, keys * range.len())),
             rows: self.rows.as_mut().map(|array| split_off(array, rows * range.len())),

@@ -7,6 +7,7 @@ use ctru_gpu_runtime::batch::plan::Kernels;
 use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
 
 use super::set::Set;
+use crate::parameters::Encoding;
 
 /// The launches of a chunk, which are issued together.
 pub(super) struct Launches<'a, Q: Queue> {
@@ -39,6 +40,21 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         debug_assert!(names(kernel).eq(names(other)), "{} for {}", kernel.name(), other.name());
         let memory = arrays.in_order().as_ref().to_vec();
         self.list.push(Launch { kernel, memory, batch, order });
+    }
+
+    /// Adds a launch of the kernel that takes these arrays with keys in mixed-radix encoding, or
+    /// for sets with the other encoding of the kernel `packed`.
+    pub(super) fn add_keys<A: NamedArrays<'a, Q::Memory>>(
+        &mut self,
+        packed: &'static RingKernels,
+        arrays: A,
+        batch: Batch,
+    ) {
+        let kernels = match self.set.parameters.encoding {
+            Encoding::MixedRadix => A::KERNELS,
+            Encoding::Packed13 => packed,
+        };
+        self.add_in(Order::Next, kernels, arrays, batch);
     }
 
     /// Adds launches.

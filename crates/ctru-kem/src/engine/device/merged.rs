@@ -227,7 +227,7 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
                 self.write_seeds::<1>(first, rest);
             });
         }
-        let row = self.set.ciphertext_bytes;
+        let row = self.set.sizes.ciphertext;
         let to = rows.start * row..rows.end * row;
         lane.ciphertexts.with(to, |to| to.copy_from_slice(self.ciphertexts))
     }
@@ -302,7 +302,7 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
         made: Self::Made,
     ) -> Result<(), RuntimeError> {
         let Self { sent, secrets, .. } = self;
-        let row = self.set.ciphertext_bytes;
+        let row = self.set.sizes.ciphertext;
         let sent_bytes = if sent.is_empty() { 0..0 } else { rows.start * row..rows.end * row };
         // Each of these calls can fail, so all come before the first write.
         lane.ciphertexts.with(sent_bytes, |from| {

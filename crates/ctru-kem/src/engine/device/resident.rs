@@ -10,6 +10,7 @@ use super::DeviceEngine;
 use super::batch::Batches;
 use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::set::{Operation, Set};
+use crate::Sizes;
 use crate::engine::rows::is_refusal;
 use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, Seeds};
 use crate::expand::Purpose;
@@ -267,7 +268,7 @@ impl<D: Device> Resident<'_, D> {
         shared_secrets: &Memory<D>,
     ) -> Result<usize, EngineError> {
         let count = rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
-        check_bytes("ciphertexts", count * self.set().ciphertext_bytes, ciphertexts)?;
+        check_bytes("ciphertexts", count * self.set().sizes.ciphertext, ciphertexts)?;
         Ok(count)
     }
 
@@ -282,10 +283,10 @@ impl<D: Device> Resident<'_, D> {
         encapsulation_keys: Option<&Memory<D>>,
         decapsulation_keys: &Memory<D>,
     ) -> Result<(), EngineError> {
-        let Set { encapsulation_key_bytes, decapsulation_key_bytes, .. } = *self.set();
-        let count = rows("decapsulation keys", decapsulation_key_bytes, decapsulation_keys)?;
+        let Sizes { encapsulation_key, decapsulation_key, .. } = self.set().sizes;
+        let count = rows("decapsulation keys", decapsulation_key, decapsulation_keys)?;
         if let Some(keys) = encapsulation_keys {
-            check_bytes("encapsulation keys", count * encapsulation_key_bytes, keys)?;
+            check_bytes("encapsulation keys", count * encapsulation_key, keys)?;
         }
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
         let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);

@@ -9,7 +9,7 @@ use ctru_gpu_runtime::{Order, Queue, RuntimeError};
 use super::buffers::{Decoded, Scratch, Texts};
 use super::launches::Launches;
 use super::ntruprime;
-use super::set::{Kind, SchemeKernels};
+use super::set::Kind;
 
 /// Where kernels read seeds.
 pub(super) enum Seeds<'a, M> {
@@ -45,9 +45,9 @@ pub(super) fn generate<'a, Q: Queue>(
             seeds
         }
     };
-    let SchemeKernels::CtruPrime(encoding) = launches.set.scheme else {
+    if launches.set.is_ntru_prime {
         return ntruprime::generate(launches, queue, scratch, (seeds, count), to);
-    };
+    }
     let Scratch { coins, g_coins, operands, products, tree, decoded, .. } = scratch;
     let Decoded { f, z, .. } = decoded;
     let drawn = table::DERIVE_KEY_PAIR::<Q::Memory> { seeds, f_coins: coins, g_coins, z };
@@ -58,7 +58,7 @@ pub(super) fn generate<'a, Q: Queue>(
     let (large, coins, product) = (operands, g_coins, products);
     launches.add(table::POLYPHASE_COINS::<Q::Memory> { large, coins, product }, all);
     let key = table::PACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { f, h: product, z, keys: to };
-    launches.add_in(Order::Next, encoding.pack_decapsulation_key, key, all);
+    launches.add_keys(&table::PACK_SECRET_KEY_PACKED13, key, all);
     Ok(())
 }
 
@@ -69,46 +69,41 @@ pub(super) fn encode<'a, Q: Queue>(
     keys: &'a Q::Memory,
     count: usize,
 ) {
-    let kernels = match launches.set.scheme {
-        SchemeKernels::CtruPrime(encoding) => encoding.encode,
-        SchemeKernels::NtruPrime => &table::ENCODE_MIXED_RADIX,
-    };
     let arrays = table::ENCODE_MIXED_RADIX { h, keys };
-    launches.add_in(Order::Next, kernels, arrays, Batch::each(count as u32));
+    launches.add_keys(&table::ENCODE_PACKED13, arrays, Batch::each(count as u32));
 }
 
 /// Decodes `count` keys. If they are `unchecked`, one word for each goes to `faults`.
 pub(super) fn decode<'a, Q: Queue>(
     launches: &mut Launches<'a, Q>,
     kind: Kind,
-    (rows, count): (&'a Q::Memory, usize),
+    (keys, count): (&'a Q::Memory, usize),
     to: &'a Decoded<Q>,
     (unchecked, faults): (bool, &'a Q::Memory),
 ) {
     let all = Batch::each(count as u32);
     let Decoded { f, z, h, ids } = to;
-    let SchemeKernels::CtruPrime(encoding) = launches.set.scheme else {
-        return ntruprime::decode(launches, kind, (rows, count), to, faults);
-    };
-    let keys = rows;
+    if launches.set.is_ntru_prime {
+        return ntruprime::decode(launches, kind, (keys, count), to, faults);
+    }
     match (kind, unchecked) {
         (Kind::Encapsulation, false) => {
             let arrays = table::DECODE_MIXED_RADIX::<Q::Memory> { keys, h, ids };
-            launches.add_in(Order::Next, encoding.decode, arrays, all);
+            launches.add_keys(&table::DECODE_PACKED13, arrays, all);
         }
         (Kind::Encapsulation, true) => {
             let arrays =
                 table::VALIDATE_PUBLIC_KEY_MIXED_RADIX::<Q::Memory> { keys, h, ids, faults };
-            launches.add_in(Order::Next, encoding.check_encapsulation_key, arrays, all);
+            launches.add_keys(&table::VALIDATE_PUBLIC_KEY_PACKED13, arrays, all);
         }
         (Kind::Decapsulation, false) => {
             let arrays = table::UNPACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { keys, f, h, ids, z };
-            launches.add_in(Order::Next, encoding.unpack_decapsulation_key, arrays, all);
+            launches.add_keys(&table::UNPACK_SECRET_KEY_PACKED13, arrays, all);
         }
         (Kind::Decapsulation, true) => {
             let arrays =
                 table::VALIDATE_SECRET_KEY_MIXED_RADIX::<Q::Memory> { keys, f, h, ids, z, faults };
-            launches.add_in(Order::Next, encoding.check_decapsulation_key, arrays, all);
+            launches.add_keys(&table::VALIDATE_SECRET_KEY_PACKED13, arrays, all);
         }
     }
 }
@@ -132,7 +127,7 @@ pub(super) fn encapsulate<'a, Q: Queue>(
             seeds
         }
     };
-    if let SchemeKernels::NtruPrime = launches.set.scheme {
+    if launches.set.is_ntru_prime {
         let to = Texts { ciphertexts, shared_secrets };
         return ntruprime::encapsulate(launches, scratch, batch, key, seeds, to);
     }
@@ -181,7 +176,7 @@ pub(super) fn decapsulate<'a, Q: Queue>(
     key: &'a Decoded<Q>,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
-    if let SchemeKernels::NtruPrime = launches.set.scheme {
+    if launches.set.is_ntru_prime {
         let texts = Texts { ciphertexts, shared_secrets };
         return ntruprime::decapsulate(launches, scratch, batch, key, texts);
     }

@@ -18,15 +18,14 @@ use zeroize::Zeroizing;
 
 use super::powers::Chain;
 use super::rejection;
-use crate::encoding::PublicKeyEncoding;
 use crate::engine::EngineError;
 use crate::expand::Purpose;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::keys::{DecapsulationKey, EncapsulationKey};
-use crate::parameters::{Encoding, Parameters};
+use crate::parameters::{self, Encoding, Parameters};
 use crate::params::{CtruPrimeSet, ParameterSet};
 use crate::scheme::Scheme;
-use crate::{Sntrup653, Sntrup761, Sntrup1277};
+use crate::{Sizes, Sntrup653, Sntrup761, Sntrup1277};
 
 /// The kinds of keys.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -62,19 +61,14 @@ impl Operation {
     }
 }
 
-/// The properties of a parameter set with one encoding of encapsulation keys: sizes, kernels and
-/// functions.
+/// The properties of a parameter set with one encoding of encapsulation keys.
 pub(super) struct Set {
     /// The parameters that this describes.
     pub(super) parameters: Parameters,
-    /// Bytes of an encoded encapsulation key.
-    pub(super) encapsulation_key_bytes: usize,
-    /// Bytes of an encoded decapsulation key.
-    pub(super) decapsulation_key_bytes: usize,
+    pub(super) sizes: Sizes,
+    pub(super) is_ntru_prime: bool,
     /// The range of bytes of a decapsulation key that are its encapsulation key.
     pub(super) encapsulation_key: Range<usize>,
-    /// Bytes of a ciphertext.
-    pub(super) ciphertext_bytes: usize,
     /// Elements per row of a polynomial on the device: the coefficients with padding.
     pub(super) row: usize,
     /// Bytes of the secret polynomials of a key on the device: `f`, or `f` and `1/g`.
@@ -96,8 +90,6 @@ pub(super) struct Set {
     /// The inversion by powers.
     pub(super) chain: &'static Chain,
     shapes: [Shape; 6],
-    /// The kernels that depend on the scheme and its encoding of encapsulation keys.
-    pub(super) scheme: SchemeKernels,
     /// Returns the rejection secrets of a batch of decapsulations, hashed on the host.
     pub(super) rejection_secrets: fn(rejection::KeyOf<'_>, &[u8]) -> Zeroizing<Vec<u64>>,
     /// Overwrites rows of keys with placeholders.
@@ -109,13 +101,7 @@ pub(super) struct Set {
 
 impl Set {
     const fn of_ctru_prime<P: CtruPrimeSet>() -> &'static Self {
-        const {
-            let kernels = EncodingKernels::of_name(P::Encoding::NAME);
-            &Self {
-                rejection_secrets: rejection::secrets::<P>,
-                ..Self::new::<P, P::Ring>(SchemeKernels::CtruPrime(kernels))
-            }
-        }
+        const { &Self { rejection_secrets: rejection::secrets::<P>, ..Self::new::<P, P::Ring>() } }
     }
 
     const fn of_ntru_prime<P: ParameterSet, R: Arithmetic>() -> &'static Self {
@@ -127,20 +113,21 @@ impl Set {
                 message_words: 0,
                 short: row::<R>() as usize,
                 encrypted: P::ENCAPSULATION_KEY_BYTES,
-                ..Self::new::<P, R>(SchemeKernels::NtruPrime)
+                ..Self::new::<P, R>()
             }
         }
     }
 
     /// Returns a description with the arrays of CTRU-Prime on the device.
-    const fn new<P: ParameterSet, R: Arithmetic>(scheme: SchemeKernels) -> Self {
+    const fn new<P: ParameterSet, R: Arithmetic>() -> Self {
         let before = <P::Scheme as Scheme>::SECRET_BYTES;
+        let scheme = P::PARAMETERS.set.scheme();
+        let is_ntru_prime = matches!(scheme, parameters::Scheme::NtruPrime);
         Self {
             parameters: P::PARAMETERS,
-            encapsulation_key_bytes: P::ENCAPSULATION_KEY_BYTES,
-            decapsulation_key_bytes: P::DECAPSULATION_KEY_BYTES,
+            sizes: P::PARAMETERS.sizes(),
+            is_ntru_prime,
             encapsulation_key: before..before + P::ENCAPSULATION_KEY_BYTES,
-            ciphertext_bytes: P::CIPHERTEXT_BYTES,
             row: row::<R>() as usize,
             secrets: row::<R>() as usize,
             coin_words: coin_words::<R>() as usize,
@@ -151,18 +138,14 @@ impl Set {
             key_generation: <P::Scheme as Scheme>::KEY_GENERATION,
             encapsulation: <P::Scheme as Scheme>::ENCAPSULATION,
             chain: Chain::of::<R>(),
-            shapes: Self::shapes::<P>(scheme),
-            scheme,
+            shapes: Self::shapes::<P>(is_ntru_prime),
             rejection_secrets: |_, _| {
                 unreachable!("only whole operations leave hashes to the host")
             },
+            // All rows are complete.
             fill: |kind, rows| match kind {
-                Kind::Encapsulation => {
-                    fill(rows, EncapsulationKey::<P>::placeholder().as_ref());
-                }
-                Kind::Decapsulation => {
-                    fill(rows, DecapsulationKey::<P>::placeholder().as_ref());
-                }
+                Kind::Encapsulation => drop(EncapsulationKey::<P>::placeholders_in(rows)),
+                Kind::Decapsulation => drop(DecapsulationKey::<P>::placeholders_in(rows)),
             },
             check: |kind, rows| match kind {
                 Kind::Encapsulation => Ok(EncapsulationKey::<P>::check_rows(rows)?),
@@ -173,7 +156,7 @@ impl Set {
     }
 
     /// Returns the shapes of the operations, in the order of [`Operation`].
-    const fn shapes<P: ParameterSet>(scheme: SchemeKernels) -> [Shape; 6] {
+    const fn shapes<P: ParameterSet>(is_ntru_prime: bool) -> [Shape; 6] {
         use Traffic::{Loading, Making, MakingPairs, Receiving, Sending};
         const fn shape<P: ParameterSet>(
             name: &'static str,
@@ -194,8 +177,8 @@ impl Set {
             }
         }
         // Every string of the right length is an encapsulation key of NTRU Prime.
-        let refuses = !matches!(scheme, SchemeKernels::NtruPrime);
-        let whole = scheme.is_whole();
+        let refuses = !is_ntru_prime;
+        let whole = !is_ntru_prime && matches!(P::PARAMETERS.encoding, Encoding::MixedRadix);
         let (public, private) = (P::ENCAPSULATION_KEY_BYTES, P::DECAPSULATION_KEY_BYTES);
         let (text, secret, pair) = (P::CIPHERTEXT_BYTES, SHARED_SECRET_BYTES, KEY_PAIR_SEED_BYTES);
         let (sent, received) = ([SEED_BYTES, public, text, secret], [0, private, text, secret]);
@@ -217,8 +200,8 @@ impl Set {
     /// Returns the bytes of a key.
     pub(super) fn key_bytes(&self, kind: Kind) -> usize {
         match kind {
-            Kind::Encapsulation => self.encapsulation_key_bytes,
-            Kind::Decapsulation => self.decapsulation_key_bytes,
+            Kind::Encapsulation => self.sizes.encapsulation_key,
+            Kind::Decapsulation => self.sizes.decapsulation_key,
         }
     }
 
@@ -230,11 +213,10 @@ impl Set {
     /// Returns the largest number of operations that every kernel accepts in one launch. NTRU Prime
     /// shares some kernels of CTRU-Prime, which has none of the others.
     pub(super) fn most_operations(&self) -> usize {
-        let is_ntru_prime = matches!(self.scheme, SchemeKernels::NtruPrime);
         let kernels = table::ALL.iter().map(|kernels| self.kernel(kernels));
-        let used =
-            kernels.filter(|kernel| is_ntru_prime || !kernel.name().starts_with("ntruprime_"));
-        used.map(Kernel::most_operations).min().unwrap_or(0) as usize
+        let is_used =
+            |kernel: &&Kernel| self.is_ntru_prime || !kernel.name().starts_with("ntruprime_");
+        kernels.filter(is_used).map(Kernel::most_operations).min().unwrap_or(0) as usize
     }
 }
 
@@ -267,79 +249,3 @@ macro_rules! of_parameters {
     };
 }
 ctru_prime_sets!(of_parameters!);
-
-/// Overwrites each row of `rows` with `row`.
-fn fill(rows: &mut [u8], row: &[u8]) {
-    for to in rows.chunks_exact_mut(row.len()) {
-        to.copy_from_slice(row);
-    }
-}
-
-/// The kernels of a scheme.
-#[derive(Copy, Clone)]
-pub(super) enum SchemeKernels {
-    /// CTRU-Prime, with those that depend on the encoding of encapsulation keys.
-    CtruPrime(&'static EncodingKernels),
-    /// Streamlined NTRU Prime.
-    NtruPrime,
-}
-
-impl SchemeKernels {
-    /// Returns whether there are kernels for whole operations.
-    pub(super) const fn is_whole(self) -> bool {
-        matches!(self, Self::CtruPrime(EncodingKernels { has_whole: true, .. }))
-    }
-}
-
-/// The kernels that depend on an encoding of encapsulation keys.
-pub(super) struct EncodingKernels {
-    /// Whether there are kernels for whole operations.
-    has_whole: bool,
-    /// Decodes encapsulation keys to `h` and `ID(pk)`.
-    pub(super) decode: &'static RingKernels,
-    /// Decodes decapsulation keys to `f`, `h`, `ID(pk)` and `z`.
-    pub(super) unpack_decapsulation_key: &'static RingKernels,
-    /// Encodes `h` to encapsulation keys.
-    pub(super) encode: &'static RingKernels,
-    /// Encodes `f`, `h` and `z` to decapsulation keys.
-    pub(super) pack_decapsulation_key: &'static RingKernels,
-    /// Decodes as `decode` does, and checks rows of bytes that may not be keys.
-    pub(super) check_encapsulation_key: &'static RingKernels,
-    /// Decodes as `unpack_decapsulation_key` does, and checks rows of bytes that may not be keys.
-    pub(super) check_decapsulation_key: &'static RingKernels,
-}
-
-static MIXED_RADIX: EncodingKernels = EncodingKernels {
-    has_whole: true,
-    decode: &table::DECODE_MIXED_RADIX,
-    unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_MIXED_RADIX,
-    encode: &table::ENCODE_MIXED_RADIX,
-    pack_decapsulation_key: &table::PACK_SECRET_KEY_MIXED_RADIX,
-    check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_MIXED_RADIX,
-    check_decapsulation_key: &table::VALIDATE_SECRET_KEY_MIXED_RADIX,
-};
-
-static PACKED13: EncodingKernels = EncodingKernels {
-    has_whole: false,
-    decode: &table::DECODE_PACKED13,
-    unpack_decapsulation_key: &table::UNPACK_SECRET_KEY_PACKED13,
-    encode: &table::ENCODE_PACKED13,
-    pack_decapsulation_key: &table::PACK_SECRET_KEY_PACKED13,
-    check_encapsulation_key: &table::VALIDATE_PUBLIC_KEY_PACKED13,
-    check_decapsulation_key: &table::VALIDATE_SECRET_KEY_PACKED13,
-};
-
-impl EncodingKernels {
-    /// Returns the kernels of the encoding with this [name](PublicKeyEncoding::NAME).
-    ///
-    /// # Panics
-    /// If there is no such encoding. [`Set::of_ctru_prime`] calls this function at compile time, so
-    /// that the compiler reports the panic.
-    const fn of_name(name: &str) -> &'static Self {
-        match name.as_bytes() {
-            b"mixed-radix" => &MIXED_RADIX,
-            b"packed13" => &PACKED13,
-            _ => panic!("there are no kernels for this encoding"),
-        }
-    }
-}

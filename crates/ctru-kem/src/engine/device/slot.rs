@@ -130,12 +130,12 @@ impl<Q: Queue> Slot<Q> {
         let given = (job, KEY_PAIR_SEED_BYTES);
         let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
         let bytes = |row: usize| range.start * row..range.end * row;
-        let private_bytes = bytes(set.decapsulation_key_bytes);
+        let private_bytes = bytes(set.sizes.decapsulation_key);
         let private = match &outputs.rows {
             Some(to) => keys.target_of(queue, to, &private_bytes, travels.rows)?,
             None => Rows::Slot(keys.target(travels.rows).0),
         };
-        let public_bytes = bytes(set.encapsulation_key_bytes);
+        let public_bytes = bytes(set.sizes.encapsulation_key);
         let public = match &outputs.keys {
             Some(Target::Device(memory)) => {
                 Some(in_place(queue, *memory, &public_bytes, &scratch.operands)?)
@@ -197,7 +197,7 @@ impl<Q: Queue> Slot<Q> {
             (_, Some(to)) => &*to.insert(Decoded::new(queue, set, kind, count)?),
             (_, None) => &scratch.decoded,
         };
-        let text_bytes = bytes(set.ciphertext_bytes);
+        let text_bytes = bytes(set.sizes.ciphertext);
         let ciphertexts = match (&to_rows, job.ciphertexts) {
             (Some(to), _) => texts.target_of(queue, to, &text_bytes, travels.rows)?,
             (None, Some(from)) => {
@@ -304,7 +304,7 @@ impl<Q: Queue> Slot<Q> {
     ) -> Result<(), RuntimeError> {
         let Self { set, queue, keys, texts, .. } = self;
         let Arrays { keys: derived, rows: travel, .. } = chunk.travels;
-        let (row, part) = (set.decapsulation_key_bytes, set.encapsulation_key.clone());
+        let (row, part) = (set.sizes.decapsulation_key, set.encapsulation_key.clone());
         if travel == Travel::Dma {
             let sent = if let Travel::Derived(sent) = derived { sent } else { 0 };
             let (sent_keys, copied_keys) = public.split_at_mut(sent * part.len());
