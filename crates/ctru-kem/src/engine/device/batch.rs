@@ -70,7 +70,7 @@ impl<D: Device> Batches<D> {
     ) -> Result<Self, EngineError> {
         let machine = machine(set, options, tuning, devices.len())?;
         let of_device = |device: &D| {
-            let maps = SharedMaps::new();
+            let maps = SharedMaps::default();
             let slot = |_| Slot::new(device.queue()?, set, machine.chunk, tuning, maps.clone());
             (0..machine.slots).map(slot).collect::<Result<Vec<_>, RuntimeError>>().map(Slots::new)
         };

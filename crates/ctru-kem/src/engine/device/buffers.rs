@@ -238,7 +238,7 @@ mod tests {
         let whole = tuning.whole_chunk;
         for chunk in [2, 3, 255, whole, whole + 1, 1000] {
             let queue: EmulatedQueue = EmulatedDevice::new().queue().unwrap();
-            let slot = Slot::new(queue, set, chunk, tuning, SharedMaps::new()).unwrap();
+            let slot = Slot::new(queue, set, chunk, tuning, SharedMaps::default()).unwrap();
             let bytes: usize = slot.device_memory().into_iter().map(DeviceMemory::bytes).sum();
             let bound = footprint.device_bytes(chunk);
             let range = bound - bound / 16..=bound;

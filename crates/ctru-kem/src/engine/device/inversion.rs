@@ -7,7 +7,7 @@
 //! 761 are small. The leaves are the secret polynomials, and each of them costs about three
 //! products. The kernels call the step from a parent to its children `divide`.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::Batch;
@@ -28,41 +28,9 @@ pub(super) struct Tree<Q: Queue> {
     maps: SharedMaps<Q>,
     /// The most roots of a chunk.
     most_roots: usize,
-    /// The memory for roots that are inverted by powers, or `None` if there was none. The first
-    /// small chunk allocates it.
-    roots: OnceLock<Option<Roots<Q>>>,
-}
-
-/// The roots of a small chunk, and the memory for their inversion by powers.
-#[derive(Debug)]
-struct Roots<Q: Queue> {
-    maps: Arc<Maps<Q>>,
-    powers: Powers<Q>,
-    elements: Buffer<u16, Q::Memory>,
-}
-
-impl<Q: Queue> Roots<Q> {
-    /// Allocates the memory, and computes the matrices if the device does not have them yet.
-    fn new(
-        queue: &Q,
-        set: &Set,
-        maps: &SharedMaps<Q>,
-        most_roots: usize,
-    ) -> Result<Self, RuntimeError> {
-        // A level of more nodes has a level above it.
-        let most = padded(2 * most_roots);
-        Ok(Self {
-            maps: maps.get(queue, set.chain)?,
-            powers: Powers::new(queue, set.chain, most)?,
-            elements: queue.allocate(most * set.row)?,
-        })
-    }
-
-    /// Returns all arrays except for the matrices, which are not secret.
-    fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
-        let Self { maps: _, powers, elements } = self;
-        powers.memory().chain([elements])
-    }
+    /// The memory for the inversion of roots by powers and for the roots, or `None` if there was
+    /// none. The first small chunk allocates it.
+    roots: OnceLock<Option<(Powers<Q>, Buffer<u16, Q::Memory>)>>,
 }
 
 /// Returns the number of nodes of each level, from the level above the leaves up to the roots.
@@ -96,20 +64,27 @@ impl<Q: Queue> Tree<Q> {
         // Without `..`, so that no array can be forgotten.
         let Self { levels, maps: _, most_roots: _, roots } = self;
         let roots = roots.get().and_then(Option::as_ref);
-        levels.iter().chain(roots.into_iter().flat_map(Roots::memory))
+        let roots =
+            roots.into_iter().flat_map(|(powers, elements)| powers.memory().chain([elements]));
+        levels.iter().chain(roots)
     }
 
-    /// Returns the memory for roots that are inverted by powers, or `None` if the device or the
-    /// host had no memory for it. Division steps need no further memory.
-    fn roots(&self, queue: &Q, set: &Set) -> Result<Option<&Roots<Q>>, RuntimeError> {
-        if let Some(roots) = self.roots.get() {
-            return Ok(roots.as_ref());
-        }
-        let roots = match Roots::new(queue, set, &self.maps, self.most_roots) {
-            Err(RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. }) => None,
-            roots => Some(roots?),
+    /// Returns the matrices, and the memory for roots that are inverted by powers. Returns `None`
+    /// if the first call failed: division steps need no further memory, and a device that is lost
+    /// fails at the next launch, too.
+    fn powers(
+        &self,
+        queue: &Q,
+        set: &Set,
+    ) -> Option<(&Maps<Q>, &Powers<Q>, &Buffer<u16, Q::Memory>)> {
+        let maps = self.maps.get_or_init(|| Maps::new(queue, set.chain).ok()).as_ref()?;
+        let allocate = || {
+            // A level of more nodes has a level above it.
+            let most = padded(2 * self.most_roots);
+            Some((Powers::new(queue, set.chain, most).ok()?, queue.allocate(most * set.row).ok()?))
         };
-        Ok(self.roots.get_or_init(|| roots).as_ref())
+        let (powers, elements) = self.roots.get_or_init(allocate).as_ref()?;
+        Some((maps, powers, elements))
     }
 
     /// Adds the launches that write the inverses of the first `count` secret polynomials `f` to
@@ -124,14 +99,14 @@ impl<Q: Queue> Tree<Q> {
         f: &'a Buffer<u8, Q::Memory>,
         inverses: &'a Buffer<u16, Q::Memory>,
         scratch: &'a Buffer<u16, Q::Memory>,
-    ) -> Result<(), RuntimeError> {
+    ) {
         let (set, kernels) = (launches.set, launches.kernels);
         let tree = &self.levels;
         let sizes: Vec<usize> = level_sizes(count, kernels.roots).collect();
         let top = sizes.len() - 1;
-        let roots = if kernels.by_powers { self.roots(queue, set)? } else { None };
-        let nodes = |level: usize| match roots {
-            Some(roots) if level == top => &roots.elements,
+        let powers = if kernels.by_powers { self.powers(queue, set) } else { None };
+        let nodes = |level: usize| match powers {
+            Some((_, _, elements)) if level == top => elements,
             _ => &tree[level],
         };
         let of = |count: usize| Batch::each(count as u32);
@@ -147,8 +122,8 @@ impl<Q: Queue> Tree<Q> {
         // reads one level and writes the next. Level 0 is in `scratch`, so that the last launch
         // writes the inverses of the leaves to `inverses`.
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
-        match roots {
-            Some(Roots { maps, powers, elements }) => {
+        match powers {
+            Some((maps, powers, elements)) => {
                 let steps = powers.steps(set.chain, maps, sizes[top], elements, of_level(top));
                 launches.extend(steps);
             }
@@ -164,7 +139,6 @@ impl<Q: Queue> Tree<Q> {
         }
         let arrays = table::DIVIDE_LEAVES::<Q::Memory> { parents: of_level(0), leaves, inverses };
         launches.add(arrays, of(count));
-        Ok(())
     }
 }
 
@@ -183,8 +157,8 @@ mod tests {
         let device = EmulatedDevice::new();
         let queue = device.queue().unwrap();
         let set = Set::of(<CtruPrime653>::PARAMETERS).unwrap();
-        let maps = SharedMaps::new();
-        maps.get(&queue, set.chain).unwrap();
+        let maps = SharedMaps::default();
+        assert!(maps.get_or_init(|| Maps::new(&queue, set.chain).ok()).is_some());
         let used = || {
             let memory = device.memory_info().unwrap();
             memory.total - memory.free
@@ -201,7 +175,7 @@ mod tests {
         for by_powers in [false, true] {
             let kernels = Kernels { roots: 8, by_powers, ..Kernels::default() };
             let mut launches = Launches::new(set, kernels);
-            tree.invert(&mut launches, &queue, 101, &f, &inverses, &scratch).unwrap();
+            tree.invert(&mut launches, &queue, 101, &f, &inverses, &scratch);
             assert!(wiped() == used() - before && (wiped() > levels) == by_powers);
         }
     }
@@ -217,7 +191,7 @@ mod tests {
                     let sizes: Vec<usize> = level_sizes(leaves, roots).collect();
                     assert!(sizes.len() <= allocated.len());
                     assert!(sizes.iter().zip(&allocated).all(|(used, there)| used <= there));
-                    // `Roots` has memory for twice as many roots as the most.
+                    // There is memory for twice as many roots as the most.
                     let top = *sizes.last().unwrap();
                     assert!(top <= 2 * roots && (top >= roots.min(leaves.div_ceil(2))), "{leaves}");
                     let below = [leaves].into_iter().chain(sizes.iter().copied());

@@ -2,7 +2,7 @@
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::{Queue, RuntimeError};
+use ctru_gpu_runtime::Queue;
 
 use super::buffers::{Decoded, Scratch, Texts};
 use super::launches::Launches;
@@ -16,7 +16,7 @@ pub(super) fn generate<'a, Q: Queue>(
     scratch: &'a Scratch<Q>,
     (seeds, count): (&'a Q::Memory, usize),
     to: &'a Q::Memory,
-) -> Result<(), RuntimeError> {
+) {
     let all = Batch::each(count as u32);
     let Scratch { short: g, inverses, coins: f_words, g_coins: rho, .. } = scratch;
     let Scratch { rejection_secrets: invertible, encrypted: public, decoded, .. } = scratch;
@@ -35,7 +35,7 @@ pub(super) fn generate<'a, Q: Queue>(
     };
     launches.add(arrays, all);
     launches.add(table::NTRUPRIME_SHORT::<Q::Memory> { stream: f_words, short: f }, all);
-    tree.invert(launches, queue, count, f, operands, products)?;
+    tree.invert(launches, queue, count, f, operands, products);
     // h = g / (3 f)
     let h = products;
     launches.add(table::NTRUPRIME_DIVIDE::<Q::Memory> { inverses: operands, small: g, h }, all);
@@ -43,7 +43,6 @@ pub(super) fn generate<'a, Q: Queue>(
     launches.add(table::NTRUPRIME_HASH_PUBLIC_KEYS::<Q::Memory> { keys: public, ids }, all);
     let arrays = table::NTRUPRIME_PACK::<Q::Memory> { f, inverses, public, ids, rho, keys: to };
     launches.add(arrays, all);
-    Ok(())
 }
 
 /// Decodes `count` keys. For decapsulation keys, one word for each goes to `faults`.

@@ -4,7 +4,7 @@
 //! The division steps of an inversion follow one another in one block. The method here takes about
 //! 25 launches instead, and each of them occupies many multiprocessors.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::vec;
 use std::vec::Vec;
 
@@ -89,31 +89,9 @@ impl<Q: Queue> Maps<Q> {
     }
 }
 
-/// The matrices of a ring on a device, which the first inversion computes for all others.
-#[derive(Debug)]
-pub(super) struct SharedMaps<Q: Queue>(Arc<Mutex<Option<Arc<Maps<Q>>>>>);
-
-impl<Q: Queue> Clone for SharedMaps<Q> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<Q: Queue> SharedMaps<Q> {
-    /// Creates the place of the matrices.
-    pub(super) fn new() -> Self {
-        Self(Arc::default())
-    }
-
-    /// Returns the matrices. The first call computes them, and the calls of other threads wait.
-    pub(super) fn get(&self, queue: &Q, chain: &Chain) -> Result<Arc<Maps<Q>>, RuntimeError> {
-        let mut maps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(maps) = &*maps {
-            return Ok(Arc::clone(maps));
-        }
-        Ok(Arc::clone(maps.insert(Arc::new(Maps::new(queue, chain)?))))
-    }
-}
+/// The matrices of a ring on a device, which the first inversion computes for all others: `None` if
+/// that failed.
+pub(super) type SharedMaps<Q> = Arc<OnceLock<Option<Maps<Q>>>>;
 
 /// The device memory of an inversion by powers.
 #[derive(Debug)]

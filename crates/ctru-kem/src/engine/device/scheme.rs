@@ -4,7 +4,7 @@
 
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
-use ctru_gpu_runtime::{Order, Queue, RuntimeError};
+use ctru_gpu_runtime::{Order, Queue};
 
 use super::buffers::{Decoded, Scratch, Texts};
 use super::launches::Launches;
@@ -34,7 +34,7 @@ pub(super) fn generate<'a, Q: Queue>(
     (seeds, expanded): (Seeds<'a, Q::Memory>, &'a Q::Memory),
     count: usize,
     to: &'a Q::Memory,
-) -> Result<(), RuntimeError> {
+) {
     let all = Batch::each(count as u32);
     let seeds = match seeds {
         Seeds::Each(seeds) => seeds,
@@ -53,13 +53,12 @@ pub(super) fn generate<'a, Q: Queue>(
     let drawn = table::DERIVE_KEY_PAIR::<Q::Memory> { seeds, f_coins: coins, g_coins, z };
     launches.add(drawn, all);
     launches.add(table::SAMPLE_SECRET::<Q::Memory> { coins, secret: f }, all);
-    tree.invert(launches, queue, count, f, operands, products)?;
+    tree.invert(launches, queue, count, f, operands, products);
     // h = g / f
     let (large, coins, product) = (operands, g_coins, products);
     launches.add(table::POLYPHASE_COINS::<Q::Memory> { large, coins, product }, all);
     let key = table::PACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { f, h: product, z, keys: to };
     launches.add_keys(&table::PACK_SECRET_KEY_PACKED13, key, all);
-    Ok(())
 }
 
 /// Encodes `count` polynomials `h` to encapsulation keys.
