@@ -7,33 +7,17 @@ use ctru_math::{Arithmetic, Poly, SmallPoly};
 
 use super::pke::KeyPolynomials;
 use crate::encoding::Encode;
-use crate::scheme::Seed;
-use crate::wipe::{SPILLED, Secret, wipe, wipe_stack};
+use crate::scheme::{Seed, one};
+use crate::wipe::{SPILLED, wipe, wipe_stack};
 
-/// Copies of the parts of a decapsulation key.
-pub(super) struct Parts<R: Arithmetic, E: Encode> {
-    pub(super) f: Secret<R::SecretPolyBytes>,
-    pub(super) encapsulation_key: E::Bytes<R>,
-    pub(super) z: Secret<Seed>,
-}
-
-impl<R: Arithmetic, E: Encode> Parts<R, E> {
-    pub(super) fn zeroed() -> Self {
-        Self {
-            f: Secret::zeroed(),
-            encapsulation_key: E::Bytes::<R>::zeroed(),
-            z: Secret::zeroed(),
-        }
-    }
-
-    /// Copies the parts out of an encoded decapsulation key.
-    pub(super) fn copy_from(&mut self, key: &[u8]) {
-        let (f, rest) = key.split_at(R::SECRET_POLY_BYTES);
-        let (h, z) = rest.split_at(E::Bytes::<R>::LEN);
-        self.f.copy_from(f);
-        self.encapsulation_key.as_mut().copy_from_slice(h);
-        self.z.copy_from(z);
-    }
+/// Returns the parts of a decapsulation key: the packed secret polynomial, the encapsulation key,
+/// and the secret of implicit rejection.
+pub(super) fn parts<R: Arithmetic, E: Encode>(
+    key: &[u8],
+) -> (&R::SecretPolyBytes, &E::Bytes<R>, &Seed) {
+    let (f, rest) = key.split_at(R::SECRET_POLY_BYTES);
+    let (encapsulation_key, z) = rest.split_at(E::Bytes::<R>::LEN);
+    (one(f), one(encapsulation_key), one(z))
 }
 
 /// Writes the decapsulation key that consists of these parts to `key`.

@@ -13,7 +13,7 @@ use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, Poly, SmallPoly};
 
 use super::kem::{self, DecodedDecapsulationKey, DecodedEncapsulationKey, sample_key};
-use super::layout::{Parts, assemble, write_parts};
+use super::layout::{assemble, parts, write_parts};
 #[cfg(feature = "std")]
 use super::together::sample_together;
 #[cfg(feature = "std")]
@@ -42,16 +42,13 @@ std::thread_local! {
     static DECODED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
-impl<R: Arithmetic, E: Encode> CtruPrime<R, E> {
-    /// Splits a decapsulation key, and unpacks its secret polynomial.
-    fn open(key: &[u8], parts: &mut Parts<R, E>) -> Result<SmallPoly<R>, InvalidDecapsulationKey> {
-        #[cfg(all(feature = "std", debug_assertions))]
-        DECODED.set(DECODED.get() + 1);
-        parts.copy_from(key);
-        let f = secret_poly::unpack::<R>(&parts.f);
-        wipe_stack::<SPILLED>();
-        f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)
-    }
+/// Unpacks the secret polynomial of a decapsulation key.
+fn unpack<R: Arithmetic>(f: &R::SecretPolyBytes) -> Result<SmallPoly<R>, InvalidDecapsulationKey> {
+    #[cfg(all(feature = "std", debug_assertions))]
+    DECODED.set(DECODED.get() + 1);
+    let f = secret_poly::unpack(f);
+    wipe_stack::<SPILLED>();
+    f.map_err(|_| InvalidDecapsulationKey::SecretPolynomial)
 }
 
 impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
@@ -128,22 +125,22 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     /// Does not call [`read_private`](Self::read_private), because a key that leaves a `Result` is
     /// copied, and nothing wipes the copy.
     fn private(key: &[u8]) -> Self::Private {
-        let mut parts = Parts::<R, E>::zeroed();
-        let f = Self::open(key, &mut parts).expect("a validated decapsulation key");
-        let encapsulation_key = Self::public(&parts.encapsulation_key);
+        let (f, encapsulation_key, z) = parts::<R, E>(key);
+        let f = unpack(f).expect("a validated decapsulation key");
+        let encapsulation_key = Self::public(encapsulation_key);
         let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
-        decoded.z.copy_from(parts.z.as_slice());
+        decoded.z.copy_from(z);
         decoded
     }
 
     /// Does not check that the two polynomials belong together; `check` does.
     fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey> {
-        let mut parts = Parts::<R, E>::zeroed();
-        let f = Self::open(key, &mut parts)?;
-        let encapsulation_key = Self::read_public(&parts.encapsulation_key)
+        let (f, encapsulation_key, z) = parts::<R, E>(key);
+        let f = unpack(f)?;
+        let encapsulation_key = Self::read_public(encapsulation_key)
             .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
         let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
-        decoded.z.copy_from(parts.z.as_slice());
+        decoded.z.copy_from(z);
         Ok(decoded)
     }
 
