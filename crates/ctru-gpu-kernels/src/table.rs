@@ -216,11 +216,11 @@ macro_rules! for_each_kernel {
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     rejection_secrets: u64[EachOperation; SEED_WORDS]);
             ENCAPSULATE_MIXED_RADIX "encapsulate_mixed_radix" =
-                whole::mixed_radix::encapsulate(
+                whole::encapsulation::encapsulate(
                     seeds: u64[One; EXPANSION_WORDS],
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation;
-                        whole::mixed_radix::public_key_copy::<R>()] as u32,
+                        whole::copied_bytes(keys::mixed_radix::public_key_bytes::<R>())] as u32,
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -228,11 +228,11 @@ macro_rules! for_each_kernel {
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             ENCAPSULATE_SEEDS_MIXED_RADIX "encapsulate_seeds_mixed_radix" =
-                whole::mixed_radix::encapsulate_seeds(
+                whole::encapsulation::encapsulate_seeds(
                     seeds: u64[EachOperation; SEED_WORDS],
                     keys: u8[EachOrShared; keys::mixed_radix::public_key_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation;
-                        whole::mixed_radix::public_key_copy::<R>()] as u32,
+                        whole::copied_bytes(keys::mixed_radix::public_key_bytes::<R>())] as u32,
                     ids: u8[EachOperation; ID_BYTES],
                     h: u16[EachOperation; row::<R>()] as U32x4,
                     messages: u64[EachOperation; message_words::<R>()],
@@ -240,12 +240,13 @@ macro_rules! for_each_kernel {
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>()] as u32);
             RECOVER_MIXED_RADIX "recover_mixed_radix" =
-                whole::mixed_radix::recover(
+                whole::decapsulation::recover(
                     keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation;
-                        whole::mixed_radix::secret_key_copy::<R>()] as u32,
-                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
+                        whole::copied_bytes(keys::mixed_radix::secret_key_bytes::<R>())] as u32,
+                    copied_ciphertexts: u8[EachOperation;
+                        whole::copied_bytes(ciphertext_bytes::<R>())] as u32,
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
@@ -253,12 +254,13 @@ macro_rules! for_each_kernel {
                     shared_secrets: u64[EachOperation; SEED_WORDS],
                     rejected: u64[EachOperation; 1]);
             DECAPSULATE_MIXED_RADIX "decapsulate_mixed_radix" =
-                whole::mixed_radix::decapsulate(
+                whole::decapsulation::decapsulate(
                     keys: u8[EachOrShared; keys::mixed_radix::secret_key_bytes::<R>(); 4],
                     ciphertexts: u8[EachOperation; ciphertext_bytes::<R>(); 4],
                     copied_keys: u8[EachOperation;
-                        whole::mixed_radix::secret_key_copy::<R>()] as u32,
-                    copied_ciphertexts: u8[EachOperation; whole::ciphertext_copy::<R>()] as u32,
+                        whole::copied_bytes(keys::mixed_radix::secret_key_bytes::<R>())] as u32,
+                    copied_ciphertexts: u8[EachOperation;
+                        whole::copied_bytes(ciphertext_bytes::<R>())] as u32,
                     f: u8[EachOperation; row::<R>(); 8],
                     h: u16[EachOperation; row::<R>(); 8],
                     messages: u64[EachOperation; message_words::<R>()],
