@@ -64,7 +64,8 @@ pub(crate) struct Args {
     /// GPU read and write it directly
     #[arg(long)]
     pageable: bool,
-    /// Keep the batches in the memory of the GPU, of which there must be one, so that no transfers are measured
+    /// Keep the batches in the memory of the GPU, so that no transfers are measured. Needs exactly
+    /// one GPU
     #[arg(long, conflicts_with_all = ["pageable", "callers", "seeds"])]
     on_device: bool,
     /// Threads that give batches to the engine at the same time

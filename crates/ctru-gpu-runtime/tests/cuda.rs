@@ -255,8 +255,8 @@ fn too_much_shared_memory_is_an_error() {
     queue.synchronise().unwrap();
 }
 
-/// Checks that a launch may have 48 KiB of shared memory, although the kernel declares memory of its
-/// own, which leaves less of what needs no permission.
+/// Checks that a launch may have 48 KiB of shared memory, although the kernel declares memory of
+/// its own, which leaves less of what needs no permission.
 #[test]
 fn declared_memory_counts_where_permission_is_asked_for() {
     let Some(device) = gpu(&common::MODULE) else { return };
