@@ -155,7 +155,8 @@ class Pool {
     const share = Math.max(1, Math.ceil(count / this.#workers.length));
     const shares = this.#workers
       .map((worker, index) => ({ worker, first: index * share }))
-      .filter(({ first }) => first < count);
+      // The first worker checks the key also if there are no rows.
+      .filter(({ first }) => first === 0 || first < count);
     const outputs = rowBytes.map((size) => allocated(() => new Uint8Array(size * count)));
     const outcomes = await Promise.allSettled(
       // Asynchronous functions, so that a share that cannot be sent does not hide those that were.

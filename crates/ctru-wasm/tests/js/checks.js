@@ -230,6 +230,10 @@ async function checkErrors(ctru, pool, CtruError) {
     await fails("encapsulation-key", () => batches.encapsulateBatch(set, keys, 5), 3);
     const decapsulate = () => batches.decapsulateBatch(set, secretKeys, ciphertexts);
     await fails("decapsulation-key", decapsulate, 3);
+    await fails("encapsulation-key", () => batches.encapsulateBatch(set, noKey, 0), 0);
+    const none = new Uint8Array(0);
+    await fails("decapsulation-key", () => batches.decapsulateBatch(set, noSecretKey, none), 0);
+    assert((await batches.keypairs(set, 0)).encapsulationKeys.length === 0, "no pairs");
     await fails("length", () => batches.encapsulateBatch(set, keys, 4));
     await fails("length", () => batches.encapsulateBatch(set, encapsulationKey.subarray(1), 2));
     await fails("length", () => batches.encapsulateBatch(set, keys, 5, new Uint8Array(64)));
