@@ -80,51 +80,94 @@ def test_metadata():
     assert keys.schema.metadata == {b"pandas": b"{}"}
 
 
-def test_secrets_that_become_no_column_are_wiped(monkeypatch):
-    made = []
+class Spy:
+    """An engine whose secrets are kept."""
 
-    class Spy:
-        """An engine whose secrets are kept."""
+    def __init__(self):
+        self.engine = ctru.Engine("761", "cpu")
+        self.made = []
+        #: The first rows of batches that are stopped.
+        self.stopped = ()
 
-        def __init__(self, engine):
-            self.decapsulate = engine.decapsulate
-            self.engine = engine
+    def _keep(self, results, secrets, first=None):
+        self.made.append(results[secrets])
+        if first in self.stopped:
+            raise KeyboardInterrupt
+        return results
 
-        def generate(self, *arguments, **options):
-            keys = self.engine.generate(*arguments, **options)
-            made.append(keys[1])
-            return keys
+    def generate(self, *arguments, **options):
+        return self._keep(self.engine.generate(*arguments, **options), 1, options.get("first"))
 
-        def encapsulate(self, *arguments, **options):
-            sent = self.engine.encapsulate(*arguments, **options)
-            made.append(sent[0])
-            return sent
+    def encapsulate(self, *arguments, **options):
+        return self._keep(self.engine.encapsulate(*arguments, **options), 0)
 
-    def is_wiped():
-        assert made
-        contents = [b"".join(array.to_pylist()) for array in made]
-        made.clear()
-        wiped = [not any(content) for content in contents]
-        assert len({*wiped}) == 1
-        return wiped[0]
+    def decapsulate(self, *arguments):
+        return self._keep([self.engine.decapsulate(*arguments)], 0)[0]
 
-    spy = Spy(ctru.Engine("761", "cpu"))
+    def wiped(self):
+        """Returns, for each array of secrets since the last call, whether it is wiped."""
+        wiped = [not any(b"".join(array.to_pylist())) for array in self.made]
+        self.made.clear()
+        return wiped
+
+
+@pytest.fixture
+def spy(monkeypatch):
+    spy = Spy()
     monkeypatch.setattr(ctru.arrow, "engine", lambda *_, **__: spy)
-    # Two runs of rows.
-    rows = numbered([1, 2, 3, 7, 8])
+    return spy
+
+
+@pytest.mark.parametrize("numbers", [[1, 2, 3], [1, 2, 3, 7, 8]])
+def test_secrets_that_become_no_column_are_wiped(spy, numbers):
+    rows = numbered(numbers)
+    # One run becomes a column itself, and two are copied to one.
+    copied = [False] if len(rows) == 3 else [True, True]
+    wiped = [True] * len(copied)
     keys = ctru.arrow.generate(rows, **SEEDS)
-    assert not is_wiped()
+    assert spy.wiped() == copied
+    assert all(any(key) for key in keys.column("private_key").to_pylist())
     ctru.arrow.generate(rows, private_key=None, **SEEDS)
-    assert is_wiped()
+    assert spy.wiped() == wiped
     sent = ctru.arrow.encapsulate(keys, **SEEDS)
-    assert not is_wiped()
+    assert spy.wiped() == copied
+    assert all(any(secret) for secret in sent.column("shared_secret").to_pylist())
     ctru.arrow.encapsulate(keys, shared_secret=None, **SEEDS)
-    assert is_wiped()
+    assert spy.wiped() == wiped
     received = ctru.arrow.decapsulate(sent, shared_secret="received", **SEEDS)
     assert received.column("received") == sent.column("shared_secret")
-    assert is_wiped()
+    # Each run makes private keys, then shared secrets.
+    assert spy.wiped() == [is_wiped for end in copied for is_wiped in (True, end)]
     empty = rows.slice(0, 0)
     assert ctru.arrow.generate(empty, private_key=None, **SEEDS).num_rows == 0
+
+
+def test_secrets_are_wiped_after_an_error(spy, monkeypatch):
+    rows = numbered([1, 2, 7])
+    keys = ctru.arrow.generate(rows, **SEEDS)
+    sent = ctru.arrow.encapsulate(keys, **SEEDS)
+    spy.made.clear()
+    public = keys.column("public_key")
+    bad = pa.array([*public[:2].to_pylist(), bytes(1158)], public.type)
+    with pytest.raises(ctru.InvalidKey, match="row 2 of the column 'public_key'"):
+        ctru.arrow.encapsulate(keys.set_column(1, "public_key", bad), **SEEDS)
+    assert spy.wiped() == [True]
+
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(ctru.arrow, "_with", full)
+    one = [batch.slice(0, 2) for batch in (rows, keys, sent)]
+    operations = [ctru.arrow.generate, ctru.arrow.encapsulate, ctru.arrow.decapsulate]
+    for operation, batch in zip(operations, one, strict=True):
+        with pytest.raises(MemoryError):
+            operation(batch, **SEEDS)
+        assert {*spy.wiped()} == {True}
+    # The array of a batch that is stopped is wiped by the engine itself, which this one is not.
+    spy.stopped = (7,)
+    with pytest.raises(KeyboardInterrupt):
+        ctru.arrow.generate(rows, **SEEDS)
+    assert spy.wiped() == [True, False]
 
 
 def test_batches_that_are_slices():

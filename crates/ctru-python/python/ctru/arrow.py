@@ -23,6 +23,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -97,11 +98,12 @@ def generate(
             _wipe(keys[1])
         return keys
 
-    public, private = _in_runs(batch, _seeds(seed, context), row, of_run, 2)
-    new = [(public_key, public)]
-    if private_key is not None:
-        new.append((private_key, private))
-    return _with(batch, new)
+    public, private = _in_runs(batch, _seeds(seed, context), row, of_run)
+    with _wiped_on_error(private):
+        new = [(public_key, public)]
+        if private_key is not None:
+            new.append((private_key, private))
+        return _with(batch, new)
 
 
 def encapsulate(
@@ -134,18 +136,19 @@ def encapsulate(
 
     def of_run(first: int, offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
         try:
-            sent = run.encapsulate(keys.slice(offset, count), **_at(seeds, first))
+            secrets, ciphertexts = run.encapsulate(keys.slice(offset, count), **_at(seeds, first))
         except (TypeError, ValueError) as error:
             raise _located(error, {"public_keys": public_key}, offset) from None
         if shared_secret is None:
-            _wipe(sent[0])
-        return sent
+            _wipe(secrets)
+        return ciphertexts, secrets
 
-    secrets, ciphertexts = _in_runs(batch, _seeds(seed, context), row, of_run, 2)
-    new = [(ciphertext, _like(keys, ciphertexts))]
-    if shared_secret is not None:
-        new.append((shared_secret, _like(keys, secrets)))
-    return _with(batch, new)
+    ciphertexts, secrets = _in_runs(batch, _seeds(seed, context), row, of_run)
+    with _wiped_on_error(secrets):
+        new = [(ciphertext, _like(keys, ciphertexts))]
+        if shared_secret is not None:
+            new.append((shared_secret, _like(keys, secrets)))
+        return _with(batch, new)
 
 
 def decapsulate(
@@ -185,7 +188,7 @@ def decapsulate(
             finally:
                 _wipe(keys)
 
-        (secrets,) = _in_runs(batch, seeds, row, of_run, 1)
+        (secrets,) = _in_runs(batch, seeds, row, of_run)
     else:
         keys = _rows(batch, private_key, sizes.private_key_bytes)
         try:
@@ -193,7 +196,8 @@ def decapsulate(
         except (TypeError, ValueError) as error:
             names = {"private_keys": private_key, "ciphertexts": ciphertext}
             raise _located(error, names, 0) from None
-    return _with(batch, [(shared_secret, _like(ciphertexts, secrets))])
+    with _wiped_on_error(secrets):
+        return _with(batch, [(shared_secret, _like(ciphertexts, secrets))])
 
 
 def digest(batch: pa.RecordBatch | pa.Table, columns: Sequence[str], *, row: str = "row") -> int:
@@ -220,6 +224,16 @@ def _wipe(secrets: pa.FixedSizeBinaryArray) -> None:
         memoryview(data).cast("B")[:] = bytes(data.size)
 
 
+@contextmanager
+def _wiped_on_error(secrets: pa.FixedSizeBinaryArray) -> Iterator[None]:
+    """Wipes a new array of an engine if an error keeps it from becoming a column."""
+    try:
+        yield
+    except BaseException:
+        _wipe(secrets)
+        raise
+
+
 def _seeds(seed: Buffer | None, context: Buffer | str | None) -> dict[str, Any]:
     """Returns the arguments of `ctru.Engine` that derive seeds."""
     if seed is None:
@@ -241,17 +255,26 @@ def _in_runs(
     seeds: dict[str, Any],
     row: str,
     compute: Callable[[int, int, int, dict[str, Any]], tuple[Any, ...]],
-    results: int,
 ) -> list[pa.Array]:
     """Calls `compute` for each run of consecutive row numbers: with the first number, the place in
-    the batch and the length of the run. Returns the results of all runs, one after the other."""
+    the batch and the length of the run. Returns the results of all runs, one after the other.
+
+    The last result of `compute` has secrets. It is wiped if it is not returned itself.
+    """
     if not seeds or batch.num_rows == 0:
         return list(compute(0, 0, batch.num_rows, seeds))
     numbers = _numbers(batch, row)
-    parts = [compute(*run, seeds) for run in _runs(numbers)]
-    if len(parts) == 1:
-        return list(parts[0])
-    return [pa.concat_arrays([part[i] for part in parts]) for i in range(results)]
+    parts: list[tuple[Any, ...]] = []
+    try:
+        for run in _runs(numbers):
+            parts.append(compute(*run, seeds))
+        if len(parts) == 1:
+            return list(parts.pop())
+        # Secrets are joined last, so nothing fails once there is a second array with them.
+        return [pa.concat_arrays(arrays) for arrays in zip(*parts, strict=True)]
+    finally:
+        for *_, secrets in parts:
+            _wipe(secrets)
 
 
 def _runs(numbers: pa.UInt64Array) -> Iterator[tuple[int, int, int]]:
