@@ -586,10 +586,39 @@ def test_seed_files(tmp_path, monkeypatch):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="32 bytes"):
             read_seed(str(path))
-    with pytest.raises(ValueError, match="regular"):
-        read_seed("/dev/null")
+    for other in ("/dev/null", str(tmp_path)):
+        with pytest.raises(ValueError, match=f"{other} is not a regular file"):
+            read_seed(other)
     with pytest.raises(FileNotFoundError):
         read_seed(str(tmp_path / "none"))
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A pipe to which nobody writes. A test that waits for a writer fails."""
+
+    def late(*_):
+        pytest.fail("something waits for a pipe")
+
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    yield path
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_pipes_are_refused(pipe):
+    from ctru.ray._work import Work, read_seed
+
+    def begin(path):
+        path.rename(path.with_name(_job.RECORD))
+        _job.key_generation(Work("keygen"), 1, 1, path.parent).begin()
+
+    for read in (read_seed, _files.is_parquet, _files.fingerprint, _job.read_done, begin):
+        with pytest.raises(ValueError, match="is not a regular file"):
+            read(pipe)
 
 
 def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):

@@ -71,9 +71,22 @@ def files(folder: Path) -> Iterator[tuple[Path, bool]]:
     return walk(folder, False)
 
 
+def open_regular(path: str, flags: int) -> int:
+    """Opens a file for `open`, as its argument `opener`.
+
+    Raises `ValueError` if it is not a regular file. To open a pipe would mean to wait for somebody
+    who writes to it.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError(f"{path} is not a regular file")
+    return descriptor
+
+
 def is_parquet(path: Path) -> bool:
     """Returns whether a file begins and ends as Parquet files do."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=open_regular) as file:
         begins = file.read(4) == b"PAR1"
         return begins and file.seek(0, os.SEEK_END) >= 12 and _last(file, 4) == b"PAR1"
 
@@ -109,7 +122,7 @@ def fingerprint(path: str | Path) -> str:
 
     Raises `JobError` if this is no Parquet file.
     """
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=open_regular) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - 8))
         end = file.read(8)

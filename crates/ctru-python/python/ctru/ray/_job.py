@@ -94,7 +94,8 @@ class Job:
             content = json.dumps(record, indent=1, sort_keys=True).encode() + b"\n"
             _files.create(path, 0o666, lambda file: file.write(content))
         # Another job may have been faster.
-        before = json.loads(path.read_text())
+        with open(path, "rb", opener=_files.open_regular) as file:
+            before = json.load(file)
         if before != record:
             raise JobError(f"the folder {self.out} belongs to {_difference(before, record)}")
         for part in self.parts:
@@ -173,7 +174,7 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
 
 def read_done(path: Path) -> Done:
     """Returns what the footer of a complete file says. Raises `JobError` if it says nothing."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_files.open_regular) as file:
         metadata = pq.read_metadata(file)
     notes = metadata.metadata or {}
     if b"ctru.digest" not in notes:
@@ -262,7 +263,10 @@ class PartWorker:
                 yield pa.RecordBatch.from_arrays([numbers], ["row"])
             return
         # An open file has no name, which could be none in UTF-8.
-        with open(part.source, "rb") as source, pq.ParquetFile(source) as file:
+        with (
+            open(part.source, "rb", opener=_files.open_regular) as source,
+            pq.ParquetFile(source) as file,
+        ):
             columns = ["row", *self._inputs]
             if not file.metadata.num_rows:
                 schema = pa.schema([file.schema_arrow.field(name) for name in columns])

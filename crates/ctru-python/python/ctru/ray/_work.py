@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import arrow, parameters
+from . import _files
 
 #: Columns that hold secrets. They are passed on only if the caller asks for them.
 SECRET = ("private_key", "shared_secret")
@@ -75,13 +76,11 @@ def read_seed(path: str) -> bytes:
     """Returns the seed in a file: 32 bytes, in a file that its owner alone may read.
 
     Raises `OSError` if the file cannot be read, `PermissionError` if others may read it, and
-    `ValueError` if it has another length.
+    `ValueError` if it is not a regular file or has another length.
     """
     # The checks are on the open file, so nobody can exchange it after them.
-    with open(path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_CLOEXEC)) as file:
+    with open(path, "rb", opener=_files.open_regular) as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"the seed file {path} is not a regular file")
         if status.st_mode & 0o077:
             mode = stat.S_IMODE(status.st_mode)
             raise PermissionError(f"the seed file {path} has the mode {mode:04o}, not 0600")
