@@ -57,6 +57,11 @@ const TWO: [&str; 2] = ["out[0]", "out[1]"];
 /// `context` has up to 32 bytes and names what the seed is used for; text counts in UTF-8, and
 /// `UnicodeEncodeError` is raised if it has lone surrogates. Two batches with the same seed,
 /// context and rows have the same secrets. Without `seed`, the system's randomness is used.
+///
+/// Anybody can make a key of CTRU-Prime whose first 33 bytes are those of another key. With the
+/// same seed, context and row, an encapsulation to it has the shared secret of one to the other
+/// key, so its owner learns this secret. Where strangers choose the keys, let no row serve two
+/// keys: give each batch a context, a seed or rows of its own.
 #[pyclass(frozen, module = "ctru")]
 pub(crate) struct Engine {
     set: ctru_kem::Parameters,
