@@ -2,11 +2,14 @@
 
 use std::vec::Vec;
 
+use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::kernels::{EXPANSION_WORDS, ID_BYTES, SEED_WORDS, whole};
+use ctru_gpu_runtime::batch::travel::Rows;
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
 use super::inversion::Tree;
+use super::launches::Launches;
 use super::powers::SharedMaps;
 use super::set::{Kind, Set};
 
@@ -46,6 +49,19 @@ impl<Q: Queue> Decoded<Q> {
         let Self { f, z, h, ids } = self;
         [f, z, h, ids]
     }
+}
+
+/// The list of launches that the steps of a chunk join, their memory, and the operations.
+pub(super) struct Steps<'s, 'a, Q: Queue> {
+    pub(super) launches: &'s mut Launches<'a, Q>,
+    pub(super) scratch: &'a Scratch<Q>,
+    pub(super) batch: Batch,
+}
+
+/// Where kernels read seeds, or the input from which a kernel expands them to other memory.
+pub(super) struct Seeds<'a, Q: Queue> {
+    pub(super) given: Rows<'a, u64, Q::Memory>,
+    pub(super) expand_to: Option<&'a Q::Memory>,
 }
 
 /// What the operations of a chunk read and write.

@@ -11,16 +11,16 @@ use ctru_gpu_runtime::batch::coalesce::{Call, Coalescer, GivenUp, Limits};
 use ctru_gpu_runtime::batch::copy::{bytes_to_words, words_to_bytes};
 use ctru_gpu_runtime::batch::execute::{Executor, IsCancelled};
 use ctru_gpu_runtime::batch::plan::{Kernels, Machine, Plan, Travel};
-use ctru_gpu_runtime::batch::travel::{Source, Staging};
+use ctru_gpu_runtime::batch::travel::{Rows, Source, Staging};
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
-use super::buffers::{SEED, Texts, ciphertexts_len, keys_len};
+use super::buffers::{SEED, Seeds, Steps, Texts, ciphertexts_len, keys_len};
 use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::options::Merging;
 use super::rejection::{GROUP, select};
-use super::scheme::{self, Seeds, batch_of};
+use super::scheme::{self, batch_of};
 use super::set::{Kind, Set};
 use super::slot::{Slot, host};
 use crate::engine::EngineError;
@@ -267,25 +267,19 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
         } else {
             (rows_of_keys.on_device(), Batch::each(rows as u32))
         };
+        let seeds = Seeds { given: Rows::Slot(seeds.on_device()), expand_to: None };
         let mut launches = Launches::new(self.set, Kernels::default());
         let ciphertexts = ciphertexts.on_device();
         let to = Texts { ciphertexts, shared_secrets: shared_secrets.on_device() };
+        let steps = Steps { launches: &mut launches, scratch, batch };
         match self.operation {
             Operation::Encapsulate => {
-                let seeds = Seeds::Each(seeds.on_device());
-                scheme::encapsulate_whole(&mut launches, scratch, batch, key, seeds, to);
+                scheme::encapsulate_whole(steps, key, &seeds, to);
             }
             operation => {
                 let leaves_rejection = operation == Operation::DecapsulateWithoutRejection;
                 let rejected = leaves_rejection.then(|| rejected.on_device());
-                scheme::decapsulate_whole(
-                    &mut launches,
-                    scratch,
-                    batch,
-                    key,
-                    (&secrets.device, rejected),
-                    to,
-                );
+                scheme::decapsulate_whole(steps, key, (&secrets.device, rejected), to);
             }
         }
         launches.issue(queue)?;

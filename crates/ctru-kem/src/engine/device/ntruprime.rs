@@ -4,27 +4,25 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::Queue;
 
-use super::buffers::{Decoded, Scratch, Texts};
+use super::buffers::{Decoded, Scratch, Steps, Texts};
 use super::launches::Launches;
 use super::set::Kind;
 
-/// Generates `count` private keys, with a seed for each, and writes them to `to`. The polynomials
-/// `h` remain in the buffer `products`.
+/// Generates private keys, with a seed for each, and writes them to `to`. The polynomials `h`
+/// remain in the buffer `products`.
 pub(super) fn generate<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     queue: &Q,
-    scratch: &'a Scratch<Q>,
-    (seeds, count): (&'a Q::Memory, usize),
+    seeds: &'a Q::Memory,
     to: &'a Q::Memory,
 ) {
-    let all = Batch::each(count as u32);
     let Scratch { short: g, inverses, coins: f_words, g_coins: rho, .. } = scratch;
     let Scratch { rejection_secrets: invertible, encrypted: public, decoded, .. } = scratch;
     let Scratch { operands, products, tree, .. } = scratch;
     let Decoded { f, ids, .. } = decoded;
-    launches.add(table::NTRUPRIME_DRAW::<Q::Memory> { seeds, g, f: f_words, rho }, all);
+    launches.add(table::NTRUPRIME_DRAW::<Q::Memory> { seeds, g, f: f_words, rho }, batch);
     let arrays = table::NTRUPRIME_INVERT::<Q::Memory> { elements: g, inverses, invertible };
-    launches.add(arrays, all);
+    launches.add(arrays, batch);
     let arrays = table::NTRUPRIME_DRAW_AGAIN::<Q::Memory> {
         seeds,
         g,
@@ -33,16 +31,16 @@ pub(super) fn generate<'a, Q: Queue>(
         inverses,
         invertible,
     };
-    launches.add(arrays, all);
-    launches.add(table::NTRUPRIME_SHORT::<Q::Memory> { stream: f_words, short: f }, all);
-    tree.invert(launches, queue, count, f, operands, products);
+    launches.add(arrays, batch);
+    launches.add(table::NTRUPRIME_SHORT::<Q::Memory> { stream: f_words, short: f }, batch);
+    tree.invert(launches, queue, batch.operations() as usize, f, operands, products);
     // h = g / (3 f)
     let h = products;
-    launches.add(table::NTRUPRIME_DIVIDE::<Q::Memory> { inverses: operands, small: g, h }, all);
-    launches.add(table::ENCODE_MIXED_RADIX::<Q::Memory> { h, keys: public }, all);
-    launches.add(table::NTRUPRIME_HASH_PUBLIC_KEYS::<Q::Memory> { keys: public, ids }, all);
+    launches.add(table::NTRUPRIME_DIVIDE::<Q::Memory> { inverses: operands, small: g, h }, batch);
+    launches.add(table::ENCODE_MIXED_RADIX::<Q::Memory> { h, keys: public }, batch);
+    launches.add(table::NTRUPRIME_HASH_PUBLIC_KEYS::<Q::Memory> { keys: public, ids }, batch);
     let arrays = table::NTRUPRIME_PACK::<Q::Memory> { f, inverses, public, ids, rho, keys: to };
-    launches.add(arrays, all);
+    launches.add(arrays, batch);
 }
 
 /// Decodes `count` keys. For decapsulation keys, one word for each goes to `faults`.
@@ -73,9 +71,7 @@ pub(super) fn decode<'a, Q: Queue>(
 
 /// Encapsulates to decoded keys, with a seed for each operation.
 pub(super) fn encapsulate<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     key: &'a Decoded<Q>,
     seeds: &'a Q::Memory,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
@@ -84,7 +80,7 @@ pub(super) fn encapsulate<'a, Q: Queue>(
     let Scratch { short, coins: stream, .. } = scratch;
     launches.add(table::NTRUPRIME_STREAM::<Q::Memory> { seeds, stream }, batch);
     launches.add(table::NTRUPRIME_SHORT::<Q::Memory> { stream, short }, batch);
-    encrypt(launches, scratch, batch, key, ciphertexts);
+    encrypt(Steps { launches, scratch, batch }, key, ciphertexts);
     // No ciphertext differs from itself, so the hashes in place of those of rejection do not count.
     let arrays = table::NTRUPRIME_SHARED_SECRET::<Q::Memory> {
         hashes: stream,
@@ -98,16 +94,14 @@ pub(super) fn encapsulate<'a, Q: Queue>(
 
 /// Decapsulates with decoded keys.
 pub(super) fn decapsulate<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     key: &'a Decoded<Q>,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     let Scratch { short, coins: hashes, encrypted, .. } = scratch;
     let Decoded { f: secrets, z: rejections, .. } = key;
     launches.add(table::NTRUPRIME_DECRYPT::<Q::Memory> { ciphertexts, secrets, short }, batch);
-    encrypt(launches, scratch, batch, key, encrypted);
+    encrypt(Steps { launches, scratch, batch }, key, encrypted);
     let arrays = table::NTRUPRIME_SHARED_SECRET::<Q::Memory> {
         hashes,
         rejections,
@@ -120,9 +114,7 @@ pub(super) fn decapsulate<'a, Q: Queue>(
 
 /// Hashes the short polynomials and encrypts them.
 fn encrypt<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     key: &'a Decoded<Q>,
     ciphertexts: &'a Q::Memory,
 ) {

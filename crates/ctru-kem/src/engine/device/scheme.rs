@@ -6,18 +6,10 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Order, Queue};
 
-use super::buffers::{Decoded, Scratch, Texts};
+use super::buffers::{Decoded, Scratch, Seeds, Steps, Texts};
 use super::launches::Launches;
 use super::ntruprime;
 use super::set::Kind;
-
-/// Where kernels read seeds.
-pub(super) enum Seeds<'a, M> {
-    /// One row for each operation.
-    Each(&'a M),
-    /// The input from which a kernel expands them.
-    Expanded(&'a M),
-}
 
 /// Returns the batch of `count` operations with this number of keys. If it is 1, all operations
 /// share the key; otherwise each has its own.
@@ -25,40 +17,33 @@ pub(super) fn batch_of(count: usize, keys: usize) -> Batch {
     if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
 }
 
-/// Generates `count` decapsulation keys and writes them to `to`. The polynomials `h` remain in
-/// the buffer `products`.
+/// Generates decapsulation keys and writes them to `to`. The polynomials `h` remain in the buffer
+/// `products`.
 pub(super) fn generate<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     queue: &Q,
-    scratch: &'a Scratch<Q>,
-    (seeds, expanded): (Seeds<'a, Q::Memory>, &'a Q::Memory),
-    count: usize,
+    Seeds { given, expand_to }: &'a Seeds<'a, Q>,
     to: &'a Q::Memory,
 ) {
-    let all = Batch::each(count as u32);
-    let seeds = match seeds {
-        Seeds::Each(seeds) => seeds,
-        Seeds::Expanded(input) => {
-            let seeds = expanded;
-            launches
-                .add(table::EXPAND_KEY_PAIR_SEEDS::<Q::Memory> { expansion: input, seeds }, all);
-            seeds
-        }
-    };
+    let seeds = expand_to.unwrap_or(given);
+    if expand_to.is_some() {
+        let arrays = table::EXPAND_KEY_PAIR_SEEDS::<Q::Memory> { expansion: given, seeds };
+        launches.add(arrays, batch);
+    }
     if launches.set.is_ntru_prime {
-        return ntruprime::generate(launches, queue, scratch, (seeds, count), to);
+        return ntruprime::generate(Steps { launches, scratch, batch }, queue, seeds, to);
     }
     let Scratch { coins, g_coins, operands, products, tree, decoded, .. } = scratch;
     let Decoded { f, z, .. } = decoded;
     let drawn = table::DERIVE_KEY_PAIR::<Q::Memory> { seeds, f_coins: coins, g_coins, z };
-    launches.add(drawn, all);
-    launches.add(table::SAMPLE_SECRET::<Q::Memory> { coins, secret: f }, all);
-    tree.invert(launches, queue, count, f, operands, products);
+    launches.add(drawn, batch);
+    launches.add(table::SAMPLE_SECRET::<Q::Memory> { coins, secret: f }, batch);
+    tree.invert(launches, queue, batch.operations() as usize, f, operands, products);
     // h = g / f
     let (large, coins, product) = (operands, g_coins, products);
-    launches.add(table::POLYPHASE_COINS::<Q::Memory> { large, coins, product }, all);
+    launches.add(table::POLYPHASE_COINS::<Q::Memory> { large, coins, product }, batch);
     let key = table::PACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { f, h: product, z, keys: to };
-    launches.add_keys(&table::PACK_SECRET_KEY_PACKED13, key, all);
+    launches.add_keys(&table::PACK_SECRET_KEY_PACKED13, key, batch);
 }
 
 /// Encodes `count` polynomials `h` to encapsulation keys.
@@ -109,26 +94,21 @@ pub(super) fn decode<'a, Q: Queue>(
 
 /// Encapsulates to decoded keys.
 pub(super) fn encapsulate<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     key: &'a Decoded<Q>,
-    (seeds, expanded): (Seeds<'a, Q::Memory>, &'a Q::Memory),
+    Seeds { given, expand_to }: &'a Seeds<'a, Q>,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     let Scratch { messages, coins, .. } = scratch;
     let Decoded { h, ids, .. } = key;
-    let seeds = match seeds {
-        Seeds::Each(seeds) => seeds,
-        Seeds::Expanded(input) => {
-            let seeds = expanded;
-            launches.add(table::EXPAND_SEEDS::<Q::Memory> { expansion: input, ids, seeds }, batch);
-            seeds
-        }
-    };
+    let seeds = expand_to.unwrap_or(given);
+    if expand_to.is_some() {
+        launches.add(table::EXPAND_SEEDS::<Q::Memory> { expansion: given, ids, seeds }, batch);
+    }
     if launches.set.is_ntru_prime {
+        let steps = Steps { launches, scratch, batch };
         let to = Texts { ciphertexts, shared_secrets };
-        return ntruprime::encapsulate(launches, scratch, batch, key, seeds, to);
+        return ntruprime::encapsulate(steps, key, seeds, to);
     }
     let derive = launches.hash(&table::DERIVE_ENCAPSULATION_MIDDLE, &table::DERIVE_ENCAPSULATION);
     let arrays =
@@ -141,17 +121,15 @@ pub(super) fn encapsulate<'a, Q: Queue>(
 
 /// Encapsulates to encoded keys in one launch.
 pub(super) fn encapsulate_whole<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     keys: &'a Q::Memory,
-    seeds: Seeds<'a, Q::Memory>,
+    Seeds { given: seeds, expand_to }: &'a Seeds<'a, Q>,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     let Scratch { copied_keys, decoded: Decoded { h, ids, .. }, messages, coins, .. } = scratch;
-    let (seeds, kernels) = match seeds {
-        Seeds::Each(seeds) => (seeds, &table::ENCAPSULATE_SEEDS_MIXED_RADIX),
-        Seeds::Expanded(input) => (input, &table::ENCAPSULATE_MIXED_RADIX),
+    let kernels = match expand_to {
+        None => &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
+        Some(_) => &table::ENCAPSULATE_MIXED_RADIX,
     };
     let arrays = table::ENCAPSULATE_MIXED_RADIX::<Q::Memory> {
         seeds,
@@ -169,15 +147,13 @@ pub(super) fn encapsulate_whole<'a, Q: Queue>(
 
 /// Decapsulates with decoded keys.
 pub(super) fn decapsulate<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     key: &'a Decoded<Q>,
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
 ) {
     if launches.set.is_ntru_prime {
         let texts = Texts { ciphertexts, shared_secrets };
-        return ntruprime::decapsulate(launches, scratch, batch, key, texts);
+        return ntruprime::decapsulate(Steps { launches, scratch, batch }, key, texts);
     }
     let Scratch { messages, rejection_secrets, coins, .. } = scratch;
     let Decoded { f, z, h, ids } = key;
@@ -209,9 +185,7 @@ pub(super) fn decapsulate<'a, Q: Queue>(
 /// writes to it whether each ciphertext is rejected, and leaves the rejection to the host.
 /// `accepted` is memory for shared secrets.
 pub(super) fn decapsulate_whole<'a, Q: Queue>(
-    launches: &mut Launches<'a, Q>,
-    scratch: &'a Scratch<Q>,
-    batch: Batch,
+    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
     keys: &'a Q::Memory,
     (accepted, rejected): (&'a Q::Memory, Option<&'a Q::Memory>),
     Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,

@@ -3,6 +3,7 @@
 
 use std::vec::Vec;
 
+use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::batch::copy::{
     self, bytes_to_words, copy_parts, copy_rows_and_parts, words_to_bytes,
 };
@@ -12,11 +13,13 @@ use ctru_gpu_runtime::batch::travel::{Rows, Source, Staging, Target, copy_back, 
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-use super::buffers::{Array, Decoded, EXPANSION, SEED, Scratch, Texts, ciphertexts_len, keys_len};
+use super::buffers::{
+    Array, Decoded, EXPANSION, SEED, Scratch, Seeds, Steps, Texts, ciphertexts_len, keys_len,
+};
 use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::powers::SharedMaps;
-use super::scheme::{self, Seeds, batch_of};
+use super::scheme::{self, batch_of};
 use super::set::{Kind, Operation, Set};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 
@@ -143,7 +146,8 @@ impl<Q: Queue> Slot<Q> {
             _ => None,
         };
         let mut launches = Launches::new(set, *kernels);
-        scheme::generate(&mut launches, queue, scratch, seeds.given(), count, &private);
+        let steps = Steps { launches: &mut launches, scratch, batch: Batch::each(count as u32) };
+        scheme::generate(steps, queue, &seeds, &private);
         if let Some(public) = &public {
             scheme::encode(&mut launches, &scratch.products, public, count);
         }
@@ -207,7 +211,6 @@ impl<Q: Queue> Slot<Q> {
             (None, None) => Rows::Slot(&*texts.device),
         };
         let mut launches = Launches::new(set, *kernels);
-        let batch = batch_of(range.len(), count);
         if let (Some(rows), false) = (&encoded, kernels.is_whole) {
             let checks = *check == Check::Decoding;
             let words = if checks { faults.on_device() } else { &*scratch.rejection_secrets };
@@ -225,20 +228,21 @@ impl<Q: Queue> Slot<Q> {
                 (target, &**device)
             }
         };
+        let batch = batch_of(range.len(), count);
+        let steps = Steps { launches: &mut launches, scratch, batch };
         let to = Texts { ciphertexts: &*ciphertexts, shared_secrets };
         match (job.operation, &encoded) {
             (Operation::Encapsulation, Some(rows)) if kernels.is_whole => {
-                scheme::encapsulate_whole(&mut launches, scratch, batch, rows, seeds.given().0, to);
+                scheme::encapsulate_whole(steps, rows, &seeds, to);
             }
             (Operation::Encapsulation, _) => {
-                scheme::encapsulate(&mut launches, scratch, batch, key, seeds.given(), to);
+                scheme::encapsulate(steps, key, &seeds, to);
             }
             (Operation::Decapsulation, Some(rows)) if kernels.is_whole => {
-                let accepted = (accepted, None);
-                scheme::decapsulate_whole(&mut launches, scratch, batch, rows, accepted, to);
+                scheme::decapsulate_whole(steps, rows, (accepted, None), to);
             }
             (Operation::Decapsulation, _) => {
-                scheme::decapsulate(&mut launches, scratch, batch, key, to);
+                scheme::decapsulate(steps, key, to);
             }
             _ => {}
         }
@@ -327,23 +331,6 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// Where kernels read the seeds of a chunk, and where they write them if they expand them.
-struct BroughtSeeds<'a, Q: Queue> {
-    seeds: Rows<'a, u64, Q::Memory>,
-    are_expanded: bool,
-    expanded: &'a Q::Memory,
-}
-
-impl<Q: Queue> BroughtSeeds<'_, Q> {
-    fn given(&self) -> (Seeds<'_, Q::Memory>, &Q::Memory) {
-        let seeds = match self.are_expanded {
-            true => Seeds::Expanded(&*self.seeds),
-            false => Seeds::Each(&*self.seeds),
-        };
-        (seeds, self.expanded)
-    }
-}
-
 /// Makes the seeds of a chunk available to kernels, or the input from which a kernel expands them.
 fn bring_seeds<'a, 'env: 'a, Q: Queue>(
     queue: &Q,
@@ -351,12 +338,12 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
     expansion: &'a Array<u64, Q>,
     (job, bytes): (&Job<'env, Q>, usize),
     chunk: &Chunk,
-) -> Result<BroughtSeeds<'a, Q>, RuntimeError> {
+) -> Result<Seeds<'a, Q>, RuntimeError> {
     let Staging { pinned, device } = staging;
+    let device = &*device;
     let (range, travel) = (&chunk.range, chunk.travels.seeds);
     let bytes = bytes * range.start..bytes * range.end;
-    let are_expanded = matches!(job.seeds, JobSeeds::Expand(..));
-    let seeds = match job.seeds {
+    let given = match job.seeds {
         JobSeeds::None => Rows::Slot(&**device),
         JobSeeds::Each(Source::Device(memory)) => Rows::Caller(queue.slice(memory, bytes)?),
         JobSeeds::Each(Source::Host(seeds)) => {
@@ -370,7 +357,8 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
             Rows::Slot(Staging::<_, Q>::bring_words(pinned, expansion, queue, travel, len, write)?)
         }
     };
-    Ok(BroughtSeeds { seeds, are_expanded, expanded: device })
+    let are_expanded = matches!(job.seeds, JobSeeds::Expand(..));
+    Ok(Seeds { given, expand_to: are_expanded.then_some(&**device) })
 }
 
 /// Wipes rows of decapsulation keys if they are a copy, also if the launch of the kernels that read
