@@ -16,7 +16,7 @@ use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 use zeroize::Zeroizing;
 
 use super::buffers::{Decoded, Footprint};
-use super::job::{Job, JobKeys, JobSeeds, LoadedChunks, Outputs, place_of, place_to};
+use super::job::{Job, JobSeeds, LoadedChunks, Outputs, place_of, place_to};
 use super::merged::Merger;
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
@@ -119,7 +119,7 @@ impl<D: Device> Batches<D> {
         let queue = self.executor.queue();
         let of = |rows: Option<Source<'_, _>>| rows.map(|rows| place_of(queue, rows));
         let to = |rows: &Option<_>| rows.as_ref().map(|rows| place_to(queue, rows));
-        let keys = of(job.keys.rows()).or_else(|| to(&outputs.keys));
+        let keys = of(job.rows).or_else(|| to(&outputs.keys));
         let rows = to(&outputs.rows).or_else(|| of(job.ciphertexts)).or(keys);
         let seeds = match job.seeds {
             JobSeeds::Each(Source::Device(_)) => Place::Device,
@@ -134,8 +134,8 @@ impl<D: Device> Batches<D> {
         let request = Request {
             shape: self.set.shape(job.operation),
             count,
-            keys: job.keys.planned(),
-            has_rows: matches!(job.keys, JobKeys::Loaded(loaded) if loaded.rows.is_some()),
+            keys: job.keys,
+            has_rows: job.loaded.is_some_and(|loaded| loaded.rows.is_some()),
             are_unchecked: job.are_unchecked,
             are_expanded: matches!(job.seeds, JobSeeds::Expand(..)),
             places,
@@ -165,21 +165,21 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let first = job.on.map_or_else(|| self.executor.next_batch(), |(device, _)| device);
         let plan = self.plan(&job, count, &outputs, first);
-        if let JobKeys::Loaded(loaded) = job.keys {
+        if let Some(loaded) = job.loaded {
             self.check_loaded(loaded, &job, &plan)?;
-            if let (true, Some(rows)) = (plan.takes_rows, loaded.as_rows()) {
-                job.keys = rows;
+            if let (true, Some(rows)) = (plan.takes_rows, &loaded.rows) {
+                (job.rows, job.loaded) = (Some(Source::Host(rows)), None);
             }
         }
         let kind = job.operation.kind();
-        match (plan.check, job.keys.rows()) {
+        match (plan.check, job.rows) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
             (Check::Before, Some(key)) => {
                 let check = match kind {
                     Kind::Encapsulation => Operation::PublicToLoad,
                     Kind::Decapsulation => Operation::PrivateToLoad,
                 };
-                let check = Job::new(check, JobKeys::Each(key), job.on);
+                let check = Job { rows: Some(key), ..Job::new(check, job.on) };
                 self.run_until(is_cancelled, check, 1, Outputs::default())?;
             }
             (Check::Beside, Some(Source::Host(rows))) => {
@@ -273,7 +273,7 @@ impl<D: Device> Batches<D> {
         let (mut chunks, mut chunk) = (Vec::new(), 0);
         let is_cancelled = self.executor.cancellation();
         for first in 0..devices {
-            let job = Job::new(operation, JobKeys::Each(keys), on);
+            let job = Job { rows: Some(keys), ..Job::new(operation, on) };
             let first = on.map_or(first, |(device, _)| device);
             let plan = self.plan(&job, count, &Outputs::default(), first);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();

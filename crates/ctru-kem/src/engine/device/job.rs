@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::buffers::Decoded;
 use super::check::Faults;
 use super::set::{Kind, Operation, Set};
-use crate::engine::Expand;
+use crate::engine::{EngineError, Expand, LoadedKeys};
 use crate::expand::Purpose;
 use crate::hash::SHARED_SECRET_BYTES;
 
@@ -22,41 +22,6 @@ pub(super) enum JobSeeds<'a, M> {
     Each(Source<'a, M>),
     /// A master seed, and the purpose for which seeds are expanded from it.
     Expand(Expand<'a>, Purpose),
-}
-
-/// The keys of a batch.
-pub(super) enum JobKeys<'a, Q: Queue> {
-    None,
-    One(Source<'a, Q::Memory>),
-    Each(Source<'a, Q::Memory>),
-    Loaded(&'a LoadedChunks<Q>),
-}
-
-impl<Q: Queue> Copy for JobKeys<'_, Q> {}
-impl<Q: Queue> Clone for JobKeys<'_, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Q: Queue> JobKeys<'_, Q> {
-    /// Returns what the plan of a batch needs to know.
-    pub(super) fn planned(&self) -> Keys {
-        match self {
-            Self::One(_) => Keys::One,
-            Self::None | Self::Each(_) => Keys::Each,
-            Self::Loaded(loaded) if loaded.keys == 1 => Keys::LoadedOne,
-            Self::Loaded(_) => Keys::LoadedEach,
-        }
-    }
-
-    /// Returns the rows, if there are any.
-    pub(super) fn rows(&self) -> Option<Source<'_, Q::Memory>> {
-        match *self {
-            Self::One(rows) | Self::Each(rows) => Some(rows),
-            Self::None | Self::Loaded(_) => None,
-        }
-    }
 }
 
 /// Decoded keys on the devices, cut into the chunks of the batches that use them.
@@ -78,19 +43,16 @@ impl<Q: Queue> LoadedChunks<Q> {
         let single = device % self.chunks.len();
         &self.chunks[if self.keys == 1 { single } else { number }]
     }
-
-    /// Returns the keys as rows, if they are kept.
-    pub(super) fn as_rows(&self) -> Option<JobKeys<'_, Q>> {
-        let rows = Source::Host(self.rows.as_deref()?);
-        Some(if self.keys == 1 { JobKeys::One(rows) } else { JobKeys::Each(rows) })
-    }
 }
 
 /// A batch.
 pub(super) struct Job<'a, Q: Queue> {
     pub(super) operation: Operation,
     pub(super) seeds: JobSeeds<'a, Q::Memory>,
-    pub(super) keys: JobKeys<'a, Q>,
+    pub(super) keys: Keys,
+    /// The rows of the keys, if they are not loaded.
+    pub(super) rows: Option<Source<'a, Q::Memory>>,
+    pub(super) loaded: Option<&'a LoadedChunks<Q>>,
     pub(super) are_unchecked: bool,
     /// The ciphertexts of decapsulations.
     pub(super) ciphertexts: Option<Source<'a, Q::Memory>>,
@@ -100,21 +62,43 @@ pub(super) struct Job<'a, Q: Queue> {
 }
 
 impl<'a, Q: Queue> Job<'a, Q> {
-    /// Returns a batch without seeds and ciphertexts.
-    pub(super) fn new(
-        operation: Operation,
-        keys: JobKeys<'a, Q>,
-        on: Option<(usize, &'a Q)>,
-    ) -> Self {
+    /// Returns a batch without seeds, keys and ciphertexts.
+    pub(super) fn new(operation: Operation, on: Option<(usize, &'a Q)>) -> Self {
         Self {
             operation,
             seeds: JobSeeds::None,
-            keys,
+            keys: Keys::Each,
+            rows: None,
+            loaded: None,
             are_unchecked: false,
             ciphertexts: None,
             on,
             faults: Faults::default(),
         }
+    }
+
+    /// Returns the batch with these rows of keys: one for all operations, or one for each.
+    pub(super) fn with_rows(
+        self,
+        rows: Source<'a, Q::Memory>,
+        is_one: bool,
+        are_unchecked: bool,
+    ) -> Self {
+        let keys = if is_one { Keys::One } else { Keys::Each };
+        Self { keys, rows: Some(rows), are_unchecked, ..self }
+    }
+
+    /// Returns the batch with loaded keys.
+    ///
+    /// # Errors
+    /// [`EngineError::ForeignKeys`] if an engine of another type has loaded them.
+    pub(super) fn with_loaded(self, keys: &'a LoadedKeys) -> Result<Self, EngineError>
+    where
+        Q: 'static,
+    {
+        let loaded: &LoadedChunks<Q> = keys.decoded()?;
+        let keys = if loaded.keys == 1 { Keys::LoadedOne } else { Keys::LoadedEach };
+        Ok(Self { keys, loaded: Some(loaded), ..self })
     }
 }
 

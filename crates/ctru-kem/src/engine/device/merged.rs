@@ -16,7 +16,7 @@ use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
 use super::buffers::{SEED, Seeds, Steps, Texts, ciphertexts_len, keys_len};
-use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::options::Merging;
 use super::rejection::{GROUP, select};
@@ -135,11 +135,7 @@ impl<Q: Queue> Merger<Q> {
             _ if count <= self.rejections => Operation::DecapsulateWithoutRejection,
             _ => Operation::Decapsulate,
         };
-        let keys = match job.keys {
-            JobKeys::One(Source::Host(keys)) | JobKeys::Each(Source::Host(keys)) => keys,
-            _ => &[],
-        };
-        let ciphertexts = match job.ciphertexts {
+        let of_host = |rows| match rows {
             Some(Source::Host(rows)) => rows,
             _ => &[],
         };
@@ -147,12 +143,12 @@ impl<Q: Queue> Merger<Q> {
             set,
             executor,
             operation,
-            keys,
+            keys: of_host(job.rows),
             row: set.key_bytes(job.operation.kind()),
-            is_one: matches!(job.keys, JobKeys::One(_)),
+            is_one: job.keys.are_one(),
             travel: plan.chunks().next().map(|chunk| chunk.travels.keys).unwrap_or_default(),
             seeds: &job.seeds,
-            ciphertexts,
+            ciphertexts: of_host(job.ciphertexts),
             sent: host(outputs.rows).unwrap_or_default(),
             secrets: host(outputs.secrets).unwrap_or_default(),
         };

@@ -8,7 +8,7 @@ use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
 use super::DeviceEngine;
 use super::batch::Batches;
-use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::job::{Job, JobSeeds, Outputs};
 use super::set::{Operation, Set};
 use crate::Sizes;
 use crate::engine::rows::is_refusal;
@@ -295,7 +295,7 @@ impl<D: Device> Resident<'_, D> {
             Some(_) => Operation::KeyPairs,
             None => Operation::PrivateKeys,
         };
-        let mut job = Job::new(operation, JobKeys::None, Some((device, self.after)));
+        let mut job = Job::new(operation, Some((device, self.after)));
         job.seeds = seeds.of_job(self.set().key_generation);
         let keys = encapsulation_keys.map(Target::Device);
         let rows = Some(Target::Device(decapsulation_keys));
@@ -351,27 +351,24 @@ impl<D: Device> Resident<'_, D> {
         arrays: [Option<&'j Memory<D>>; 3],
     ) -> Result<Job<'j, D::Queue>, EngineError> {
         let row = self.set().key_bytes(operation.kind());
-        let (rows, are_unchecked) = match keys {
-            ResidentKeys::Unchecked(rows) => (Some(rows), true),
-            ResidentKeys::Trusted(rows) => (Some(rows), false),
-            ResidentKeys::Loaded(_) => (None, false),
+        let rows = match keys {
+            ResidentKeys::Unchecked(rows) | ResidentKeys::Trusted(rows) => Some(rows),
+            ResidentKeys::Loaded(_) => None,
         };
         let is_one = rows.is_some_and(|rows| rows.bytes() == row);
         if let (Some(rows), false) = (rows, is_one) {
             check_bytes("keys", count * row, rows)?;
         }
         let device = self.device_of(arrays.into_iter().chain([rows]).flatten())?;
-        let keys = match keys {
-            ResidentKeys::Unchecked(rows) | ResidentKeys::Trusted(rows) => {
-                let rows = Source::Device(rows);
-                if is_one { JobKeys::One(rows) } else { JobKeys::Each(rows) }
-            }
+        let job = Job::new(operation, Some((device, self.after)));
+        Ok(match keys {
+            ResidentKeys::Unchecked(rows) => job.with_rows(Source::Device(rows), is_one, true),
+            ResidentKeys::Trusted(rows) => job.with_rows(Source::Device(rows), is_one, false),
             ResidentKeys::Loaded(keys) => {
                 KeyRows::Loaded(keys).check(self.set().parameters, 0, count)?;
-                JobKeys::Loaded(keys.decoded()?)
+                job.with_loaded(keys)?
             }
-        };
-        Ok(Job { are_unchecked, ..Job::new(operation, keys, Some((device, self.after))) })
+        })
     }
 
     /// Does a batch. If a row was refused, overwrites the shared secrets with zeros, so that those
@@ -418,7 +415,7 @@ impl<D: Device> Resident<'_, D> {
         if !self.set().shape(operation).refuses_keys {
             return Ok(());
         }
-        let job = Job::new(operation, JobKeys::Each(Source::Device(keys)), on);
+        let job = Job { rows: Some(Source::Device(keys)), ..Job::new(operation, on) };
         self.batches.run(job, count, Outputs::default())
     }
 

@@ -6,7 +6,7 @@ use ctru_gpu_runtime::batch::travel::{Source, Target};
 use ctru_gpu_runtime::{Device, Queue};
 
 use super::DeviceEngine;
-use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::job::{Job, JobSeeds, Outputs};
 use super::set::{Operation, Set};
 use crate::batch::count_rows;
 use crate::engine::lengths::{check_generation, check_operations};
@@ -18,19 +18,18 @@ use crate::expand::Purpose;
 use crate::hash::SEED_BYTES;
 use crate::parameters::Parameters;
 
-/// Returns the keys of a batch, and whether they are unchecked. A row has `row` bytes.
-fn job_keys<Q: Queue + 'static>(
+/// Returns a batch with these keys. A row has `row` bytes.
+fn job<Q: Queue + 'static>(
+    operation: Operation,
     keys: KeyRows<'_>,
     row: usize,
-) -> Result<(JobKeys<'_, Q>, bool), EngineError> {
-    let (rows, are_unchecked) = match keys {
-        KeyRows::Loaded(keys) => return Ok((JobKeys::Loaded(keys.decoded()?), false)),
-        KeyRows::Trusted(rows) => (rows, false),
-        KeyRows::Unchecked(rows) => (rows, true),
-    };
-    let keys = Source::Host(rows);
-    let keys = if rows.len() == row { JobKeys::One(keys) } else { JobKeys::Each(keys) };
-    Ok((keys, are_unchecked))
+) -> Result<Job<'_, Q>, EngineError> {
+    let job = Job::new(operation, None);
+    Ok(match keys {
+        KeyRows::Loaded(keys) => job.with_loaded(keys)?,
+        KeyRows::Trusted(rows) => job.with_rows(Source::Host(rows), rows.len() == row, false),
+        KeyRows::Unchecked(rows) => job.with_rows(Source::Host(rows), rows.len() == row, true),
+    })
 }
 
 /// Returns the seeds of a batch.
@@ -60,7 +59,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
             Some(_) => Operation::KeyPairs,
             None => Operation::PrivateKeys,
         };
-        let mut job = Job::new(operation, JobKeys::None, None);
+        let mut job = Job::new(operation, None);
         job.seeds = job_seeds(seeds, batches.set.key_generation);
         let keys = encapsulation_keys.map(Target::Host);
         let rows = Some(Target::Host(decapsulation_keys));
@@ -79,9 +78,8 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         seeds.check(count)?;
         let batches = self.batches(parameters)?;
-        let (keys, are_unchecked) = job_keys(keys, row)?;
-        let seeds = job_seeds(seeds, batches.set.encapsulation);
-        let job = Job { seeds, are_unchecked, ..Job::new(Operation::Encapsulation, keys, None) };
+        let mut job = job(Operation::Encapsulation, keys, row)?;
+        job.seeds = job_seeds(seeds, batches.set.encapsulation);
         let rows = Some(Target::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { rows, secrets, ..Outputs::default() });
@@ -98,10 +96,8 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let row = parameters.sizes().decapsulation_key;
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         let batches = self.batches(parameters)?;
-        let (keys, are_unchecked) = job_keys(keys, row)?;
-        let ciphertexts = Some(Source::Host(ciphertexts));
-        let job =
-            Job { ciphertexts, are_unchecked, ..Job::new(Operation::Decapsulation, keys, None) };
+        let mut job = job(Operation::Decapsulation, keys, row)?;
+        job.ciphertexts = Some(Source::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { secrets, ..Outputs::default() });
         without_secrets_if_refused(result, shared_secrets)

@@ -16,7 +16,7 @@ use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 use super::buffers::{
     Array, Decoded, EXPANSION, SEED, Scratch, Seeds, Steps, Texts, ciphertexts_len, keys_len,
 };
-use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::powers::SharedMaps;
 use super::scheme::{self, batch_of};
@@ -186,20 +186,14 @@ impl<Q: Queue> Slot<Q> {
         let given = (job, SEED_BYTES);
         let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
         let row = set.key_bytes(kind);
-        let (count, from) = match job.keys {
-            JobKeys::Loaded(loaded) if loaded.keys == 1 => (1, None),
-            JobKeys::One(from) => (1, Some((from, 0..row))),
-            JobKeys::Each(from) => (range.len(), Some((from, bytes(row)))),
-            JobKeys::Loaded(_) | JobKeys::None => (range.len(), None),
-        };
-        let encoded = match from {
-            Some(from) => Some(keys.bring(queue, scope, from, travels.keys, stores.inputs)?),
-            None => None,
-        };
-        let key = match (job.keys, decoded.first_mut()) {
-            (JobKeys::Loaded(loaded), _) => loaded.of(chunk.number, chunk.device),
-            (_, Some(to)) => &*to.insert(Decoded::new(queue, set, kind, count)?),
-            (_, None) => &scratch.decoded,
+        let (count, of_keys) =
+            if job.keys.are_one() { (1, 0..row) } else { (range.len(), bytes(row)) };
+        let bring = |from| keys.bring(queue, scope, (from, of_keys), travels.keys, stores.inputs);
+        let encoded = job.rows.map(bring).transpose()?;
+        let key = match (job.loaded, decoded.first_mut()) {
+            (Some(loaded), _) => loaded.of(chunk.number, chunk.device),
+            (None, Some(to)) => &*to.insert(Decoded::new(queue, set, kind, count)?),
+            (None, None) => &scratch.decoded,
         };
         let text_bytes = bytes(set.sizes.ciphertext);
         let ciphertexts = match (&to_rows, job.ciphertexts) {
