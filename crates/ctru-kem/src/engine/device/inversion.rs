@@ -28,10 +28,12 @@ pub(super) struct Tree<Q: Queue> {
     maps: SharedMaps<Q>,
     /// The most roots of a chunk.
     most_roots: usize,
-    /// The memory for the inversion of roots by powers and for the roots, or `None` if there was
-    /// none. The first small chunk allocates it.
-    roots: OnceLock<Option<(Powers<Q>, Buffer<u16, Q::Memory>)>>,
+    /// `None` if there was no memory. The first small chunk allocates it.
+    roots: OnceLock<Option<Roots<Q>>>,
 }
+
+/// The memory for the inversion of roots by powers, and for the roots.
+type Roots<Q> = (Powers<Q>, Buffer<u16, <Q as Queue>::Memory>);
 
 /// Returns the number of nodes of each level, from the level above the leaves up to the roots.
 /// There are `roots` roots or up to twice as many, or fewer if there are fewer leaves.
@@ -72,19 +74,14 @@ impl<Q: Queue> Tree<Q> {
     /// Returns the matrices, and the memory for roots that are inverted by powers. Returns `None`
     /// if the first call failed: division steps need no further memory, and a device that is lost
     /// fails at the next launch, too.
-    fn powers(
-        &self,
-        queue: &Q,
-        set: &Set,
-    ) -> Option<(&Maps<Q>, &Powers<Q>, &Buffer<u16, Q::Memory>)> {
+    fn powers(&self, queue: &Q, set: &Set) -> Option<(&Maps<Q>, &Roots<Q>)> {
         let maps = self.maps.get_or_init(|| Maps::new(queue, set.chain).ok()).as_ref()?;
         let allocate = || {
             // A level of more nodes has a level above it.
             let most = padded(2 * self.most_roots);
             Some((Powers::new(queue, set.chain, most).ok()?, queue.allocate(most * set.row).ok()?))
         };
-        let (powers, elements) = self.roots.get_or_init(allocate).as_ref()?;
-        Some((maps, powers, elements))
+        Some((maps, self.roots.get_or_init(allocate).as_ref()?))
     }
 
     /// Adds the launches that write the inverses of the first `count` secret polynomials `f` to
@@ -106,7 +103,7 @@ impl<Q: Queue> Tree<Q> {
         let top = sizes.len() - 1;
         let powers = if kernels.by_powers { self.powers(queue, set) } else { None };
         let nodes = |level: usize| match powers {
-            Some((_, _, elements)) if level == top => elements,
+            Some((_, (_, elements))) if level == top => elements,
             _ => &tree[level],
         };
         let of = |count: usize| Batch::each(count as u32);
@@ -123,7 +120,7 @@ impl<Q: Queue> Tree<Q> {
         // writes the inverses of the leaves to `inverses`.
         let of_level = |level: usize| if level.is_multiple_of(2) { scratch } else { inverses };
         match powers {
-            Some((maps, powers, elements)) => {
+            Some((maps, (powers, elements))) => {
                 let steps = powers.steps(set.chain, maps, sizes[top], elements, of_level(top));
                 launches.extend(steps);
             }
