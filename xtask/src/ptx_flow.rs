@@ -14,9 +14,9 @@ use crate::{IoContext, Result, declared, families, ptx};
 /// The content of every array that a kernel takes is secret. The command fails if an address, a
 /// branch, a guard of an access, a lane of a shuffle, a barrier or a division depends on a secret,
 /// or if it does not know an instruction. There are four exceptions: kernels whose name says that
-/// they measure a runtime_division may divide, an array with the name `layer` is public, and so are
-/// the array of `ntruprime_draw_again` that says which elements have an inverse, and all that a
-/// kernel reads whose name begins with `check_`.
+/// they measure a runtime_division may divide, array 1 of kernels whose name begins with `layer_`
+/// is public, and so are the array of `ntruprime_draw_again` that says which elements have an
+/// inverse, and all that a kernel reads whose name begins with `check_`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Check these files of PTX instead of the committed ones

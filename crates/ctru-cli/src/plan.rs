@@ -55,7 +55,8 @@ enum Op {
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error::Engine`] if there is no GPU, [`Error::Report`] if standard output fails.
+/// [`Error::Engine`] if the set has no kernels or the number of GPUs is 0, [`Error::Report`] if
+/// standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let operation = match args.op {
         Op::Keygen => Operation::KeyPairs,

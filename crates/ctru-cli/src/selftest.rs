@@ -112,8 +112,8 @@ struct Fresh {
 fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
     let key = DecapsulationKey::<P>::try_generate()?;
     let (ciphertext, secret) = key.encapsulation_key().try_encapsulate()?;
-    // The last bit is padding in every set. A ciphertext with a changed padding bit must be
-    // rejected, too.
+    // The last bit is padding in CTRU-Prime, and belongs to a hash in NTRU Prime. A ciphertext in
+    // which it is changed must be rejected, too.
     let changed = flip_bit(&ciphertext, 8 * P::CIPHERTEXT_BYTES - 1);
     let instead = key.decapsulate(&changed);
     Ok(Fresh {

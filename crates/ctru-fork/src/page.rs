@@ -46,7 +46,8 @@ mod system {
     /// The system makes whole pages of it.
     const BYTES: NonZero<usize> = NonZero::new(size_of::<AtomicU64>()).unwrap();
 
-    /// Returns a page of zeros, which is filled with zeros in a new process.
+    /// Returns a page of zeros. In a fork, the system fills it with zeros again, whatever was
+    /// written to it.
     pub(super) fn page() -> Option<NonNull<c_void>> {
         let (access, flags) = (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_PRIVATE);
         // SAFETY: the address is one that the system chooses, so no other memory is replaced.

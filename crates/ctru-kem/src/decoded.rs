@@ -1,4 +1,5 @@
-//! Encapsulation and decapsulation: with keys, and with decoded keys for who uses one many times.
+//! Encapsulation and decapsulation: with keys, and with decoded keys for people who use one many
+//! times.
 
 use core::fmt;
 
@@ -96,7 +97,7 @@ encapsulation!(EncapsulationKey, key => &key.decode().0);
 encapsulation!(DecodedEncapsulationKey, key => &key.0);
 
 impl<P: ParameterSet> EncapsulationKey<P> {
-    /// Decodes the key, for who encapsulates to it many times.
+    /// Decodes the key, for people who encapsulate to it many times.
     #[must_use]
     pub fn decode(&self) -> DecodedEncapsulationKey<P> {
         DecodedEncapsulationKey(P::decode_encapsulation_key(self.as_bytes()))
@@ -104,7 +105,7 @@ impl<P: ParameterSet> EncapsulationKey<P> {
 }
 
 impl<P: ParameterSet> DecapsulationKey<P> {
-    /// Decodes the key, for who decapsulates with it many times.
+    /// Decodes the key, for people who decapsulate with it many times.
     #[must_use]
     pub fn decode(&self) -> DecodedDecapsulationKey<P> {
         DecodedDecapsulationKey(P::decode_decapsulation_key(self.as_bytes()))

@@ -78,7 +78,7 @@ macro_rules! rows_of_keys {
             ///
             /// # Errors
             /// [`InvalidRow`] with the first row that is not a key, and the reason. If the last row
-            /// is not complete, this is its error, and the other rows are not checked.
+            /// is incomplete, the error names that row, and no other row is checked.
             pub fn check_rows(bytes: &[u8]) -> Result<(), InvalidRow<$error>> {
                 Self::from_rows(bytes).map(|_| ())
             }

@@ -37,7 +37,7 @@ pub(crate) struct GpuArgs {
     itoh_tsujii_max_chunk: Option<usize>,
 }
 
-/// Returns whether there are GPUs, but none with a number that was asked for.
+/// Returns whether the error says that GPUs exist, but that one of the requested numbers does not.
 pub(super) fn is_unknown(error: &Error) -> bool {
     let Error::Engine(EngineError::Device { error, .. }) = error else { return false };
     matches!(error, RuntimeError::UnknownDevice { .. })

@@ -2,8 +2,8 @@
 //!
 //! `BSSY B0, L` sets a convergence barrier: threads will meet at `L`. `BSYNC B0` waits for them and
 //! continues at `L`. The decoder assumes that `BSYNC` continues at the next instruction. This
-//! module checks the assumption: at every `BSYNC`, some path has set the barrier, and every path
-//! that has set the barrier has last set it to the place directly after the `BSYNC`.
+//! module checks the assumption: for every `BSYNC`, some path to it has set the barrier, and on
+//! every such path, the last `BSSY` of the barrier names the instruction after the `BSYNC`.
 
 use super::operand::{Operand, Text};
 use crate::flow::program::{Effect, Instruction};

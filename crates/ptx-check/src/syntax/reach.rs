@@ -66,7 +66,8 @@ impl Variable<'_> {
         self.length?.checked_mul(self.kind.bytes())
     }
 
-    /// Returns where the variable begins and ends if others take the bytes before `end`.
+    /// Returns the start and the end of the variable when it is placed, aligned, behind the first
+    /// `end` bytes, which others take.
     pub(crate) fn place_after(&self, end: u64) -> Option<(u64, u64)> {
         let start = end.checked_next_multiple_of(self.align.max(1))?;
         let size = self.length.unwrap_or(0).checked_mul(self.kind.bytes())?;
