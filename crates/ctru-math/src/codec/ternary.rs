@@ -75,8 +75,8 @@ impl<R: NtruPrimeRing> WithSimd for Pack<'_, R> {
     }
 }
 
-/// The product of four numbers below 4, one in each byte, and this number has them side by side in
-/// its highest byte, the lowest number lowest.
+/// A factor that packs. Multiplied by a word with a number below 4 in each byte, it puts the four
+/// numbers side by side into the highest byte, that of the lowest byte lowest.
 const SPREAD: u32 = 1 << 24 | 1 << 18 | 1 << 12 | 1 << 6;
 
 struct Unpack<'a, R: NtruPrimeRing>(&'a R::TernaryBytes);

@@ -76,7 +76,7 @@ enum Made {
         of: u32,
         by: i16,
     },
-    /// The number `of`, up to `largest`, times a constant over 2^15, rounded.
+    /// `x * by / 2^15`, rounded, where `x` is the number `of` and `|x|` is at most `largest`.
     Quotient {
         of: u32,
         by: i16,

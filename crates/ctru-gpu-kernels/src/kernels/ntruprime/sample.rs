@@ -98,8 +98,8 @@ impl<S: Simt, R: NtruPrimeRing> Sorter<S, R> {
         Self { s, ring: PhantomData }
     }
 
-    /// Returns the words `word(i)` in ascending order. It calls `word` with every number below that
-    /// of the places in all groups.
+    /// Calls `word(i)` for each place `i` of all groups, and returns these words at the same
+    /// places, in ascending order.
     #[inline(always)]
     fn sorted(self, word: impl Fn(u32) -> u32) -> Rows {
         const { assert!(groups::<R>() as usize <= MOST_GROUPS) };

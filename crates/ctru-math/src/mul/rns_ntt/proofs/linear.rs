@@ -71,7 +71,8 @@ struct Tree {
 }
 
 impl Tree {
-    /// Reads a tree from the form of `x^d`. Checks that it splits `x^length - sign`.
+    /// Reads the `zeta` of each leaf from the NTT form of `x^d`, and checks that the `x^d - zeta`
+    /// are the factors of `x^length - sign`.
     fn new<P: Plan>(tree: usize, lanes: usize, form: &[i16]) -> Self {
         let (d, half) = (P::LEAF_DEGREE, lanes / 2);
         let rows = (d << P::LAYERS) / half;
