@@ -11,7 +11,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tonic::service::Routes;
 use tonic_health::ServingStatus;
@@ -189,6 +189,8 @@ pub struct Server {
     listeners: Vec<JoinHandle<()>>,
     admin: Option<AdminTask>,
     service: Service,
+    /// The task that forgets keys and wipes engines in time. Dropping it ends the task.
+    tidy: JoinSet<()>,
     shared: Arc<Shared>,
     tls: Option<Arc<Tls>>,
     /// Held while files are read again, so that an earlier reading does not replace a later one.
@@ -317,7 +319,7 @@ impl Server {
         let sealer = Sealer::new(sealing_keys, options.max_key_age);
         let shared = Arc::new(Shared::new(sealer, decapsulations, Metrics::new()));
         let stage = watch::Sender::<Stage>::default();
-        let mut stages = Stages::of(&stage);
+        let stages = Stages::of(&stage);
         let device_bytes = engines.device_bytes.clone();
         let service =
             Service::start(options.service.clone(), engines, Arc::clone(&shared), stages.clone())?;
@@ -361,12 +363,7 @@ impl Server {
             refusals: Refusals::default(),
             _open: open,
         };
-        let admin = Admin {
-            service: service.clone(),
-            shared: Arc::clone(&shared),
-            memory,
-            stages: stages.clone(),
-        };
+        let admin = Admin { service: service.clone(), shared: Arc::clone(&shared), memory, stages };
         let refused = |address: String| move |source| StartError::Listen { address, source };
         let mut listeners = Vec::new();
         for address in &options.listen {
@@ -392,25 +389,21 @@ impl Server {
         // From now on, only listeners and connections keep the channel open.
         drop(connections);
         let metrics = Arc::clone(&shared);
-        tokio::spawn(async move {
-            let tidy = async {
-                loop {
-                    tokio::time::sleep(Duration::from_secs(1)).await;
-                    admin.refresh();
-                    let (service, bytes) = (admin.service.clone(), device_bytes.clone());
-                    // The driver may wait for the device.
-                    let bytes = tokio::task::spawn_blocking(move || {
-                        service.wipe_engines();
-                        bytes.and_then(|bytes| bytes())
-                    });
-                    if let Ok(Some(bytes)) = bytes.await {
-                        metrics.metrics.set_device_bytes(bytes);
-                    }
+        let mut tidy = JoinSet::new();
+        // It goes on while the last calls are finished, which may take long.
+        tidy.spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                admin.refresh();
+                let (service, bytes) = (admin.service.clone(), device_bytes.clone());
+                // The driver may wait for the device.
+                let bytes = tokio::task::spawn_blocking(move || {
+                    service.wipe_engines();
+                    bytes.and_then(|bytes| bytes())
+                });
+                if let Ok(Some(bytes)) = bytes.await {
+                    metrics.metrics.set_device_bytes(bytes);
                 }
-            };
-            tokio::select! {
-                () = tidy => {}
-                () = stages.left() => {}
             }
         });
         Ok(Self {
@@ -419,6 +412,7 @@ impl Server {
             listeners,
             admin: admin_task,
             service,
+            tidy,
             shared,
             tls,
             reading_certificates: Mutex::default(),
@@ -522,6 +516,7 @@ impl Server {
                 task.abort();
             }
         }
+        self.tidy.shutdown().await;
         self.service.end(ENDING).await;
         is_done
     }

@@ -8,7 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::authority::Authority;
-use crate::common::{Running, TestEngine, encapsulate, pair, start, start_fast};
+use crate::common::{
+    Running, Slots, TestEngine, decapsulate, encapsulate, pair, start, start_fast,
+};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// An empty frame of settings.
@@ -115,6 +117,32 @@ async fn calls_in_progress_are_finished() {
     assert!(running.server.stop(Duration::ZERO, Duration::from_secs(30)).await);
     assert!(start.elapsed() < Duration::from_secs(3));
     assert!(call.await.unwrap().is_ok());
+}
+
+/// While a call holds up the end, the engine is wiped as at other times.
+#[tokio::test(flavor = "multi_thread")]
+async fn engines_are_wiped_while_the_last_call_is_finished() {
+    let mut engine = TestEngine::new(Duration::ZERO);
+    let slots = Slots::default();
+    engine.slots = Some(slots.clone());
+    let running = start(engine, |_| ()).await;
+    let mut client = running.calls().await;
+    let pair = pair(&mut client).await;
+    let sent = client.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    // This client does not read its answer.
+    let mut slow = running.calls().await;
+    let messages = tokio_stream::iter([encapsulate(&pair, 4000)]);
+    let unread = slow.encapsulate_stream(messages).await.unwrap();
+    client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
+    let stopped = tokio::spawn(running.server.stop(Duration::ZERO, Duration::from_secs(60)));
+    let begin = Instant::now();
+    while slots.lock().unwrap().values().any(|kept| !kept.is_empty()) {
+        assert!(begin.elapsed() < Duration::from_secs(10), "the engine keeps secrets");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(!stopped.is_finished());
+    drop((unread, slow));
+    assert!(stopped.await.unwrap());
 }
 
 /// A connection to the address of metrics that asks for nothing holds up nothing.
