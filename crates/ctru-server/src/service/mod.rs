@@ -207,8 +207,8 @@ impl Service {
         self.0.loaded.clear();
     }
 
-    /// Refuses further calls, and ends the threads of the lanes. Waits for them for at most
-    /// `limit`, because a device that is lost may not let them go.
+    /// Refuses further calls, ends the threads of the lanes, and wipes the engines. Waits at most
+    /// `limit` for each of the two, because a device that is lost may not let them go.
     pub(crate) async fn end(&self, limit: Duration) {
         let lanes = [&self.0.small, &self.0.large];
         for lane in lanes {
@@ -218,14 +218,18 @@ impl Service {
             while !lanes.iter().all(|lane| lane.has_ended()) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            let Self(state) = self.clone();
-            let _ = tokio::task::spawn_blocking(move || state.wipe(true)).await;
         };
         if tokio::time::timeout(limit, ended).await.is_err() {
             tracing::warn!("a thread of a lane still computes");
             for lane in lanes {
                 lane.leave();
             }
+        }
+        // Also if a thread still computes: the engine holds secrets of earlier calls.
+        let Self(state) = self.clone();
+        let wiped = tokio::task::spawn_blocking(move || state.wipe(true));
+        if tokio::time::timeout(limit, wiped).await.is_err() {
+            tracing::warn!("an engine is still being wiped");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use ctru_kem::{CtruPrime761, DecapsulationKey, MixedRadix};
 use ctru_server::Address;
 use ctru_server::client::{Client, Retries};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,7 +11,7 @@ use tokio::net::TcpStream;
 
 use crate::authority::Authority;
 use crate::common::{
-    Running, Slots, TestEngine, decapsulate, encapsulate, pair, start, start_fast,
+    Pair, Running, Slots, TestEngine, decapsulate, encapsulate, pair, start, start_fast,
 };
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -143,6 +145,30 @@ async fn engines_are_wiped_while_the_last_call_is_finished() {
     assert!(!stopped.is_finished());
     drop((unread, slow));
     assert!(stopped.await.unwrap());
+}
+
+/// The engine is wiped at the end even if it still computes what was cut off.
+#[tokio::test(flavor = "multi_thread")]
+async fn engines_that_compute_are_wiped_at_the_end() {
+    let mut engine = TestEngine::new(Duration::from_secs(3));
+    let slots = Slots::default();
+    engine.slots = Some(slots.clone());
+    let running = start(engine, |options| options.service.allow_plain_keys = true).await;
+    let mut client = running.calls().await;
+    // The client makes the keys, which takes the engine several calls.
+    let key = DecapsulationKey::<CtruPrime761<MixedRadix>>::try_generate().unwrap();
+    let public = key.encapsulation_key();
+    let (ciphertext, _) = public.try_encapsulate().unwrap();
+    let copy = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
+    let pair = Pair { public: copy(public.as_ref()), private: copy(key.as_ref()) };
+    client.decapsulate(decapsulate(&pair, copy(ciphertext.as_ref()))).await.unwrap();
+    let call = tokio::spawn(async move { client.encapsulate(encapsulate(&pair, 1)).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let is_kept = || slots.lock().unwrap().values().any(|kept| !kept.is_empty());
+    assert!(is_kept());
+    assert!(!running.server.stop(Duration::ZERO, Duration::ZERO).await);
+    assert!(!is_kept(), "the engine keeps secrets");
+    assert!(call.await.unwrap().is_err());
 }
 
 /// A connection to the address of metrics that asks for nothing holds up nothing.
