@@ -197,6 +197,10 @@ impl Computer<'_> {
             let rows = |bytes: &Bytes| KeyBytes { bytes: bytes.clone(), are_keys: false };
             Ok(match keys {
                 Keys::One(_, bytes) => {
+                    if job.count == 0 {
+                        // The engine does not see the key.
+                        check_public(self.scheme, true, bytes)?;
+                    }
                     let name = Some((Owner::default(), bytes.clone()));
                     JobKeys::One { rows: rows(bytes), name }
                 }
@@ -279,6 +283,10 @@ impl Computer<'_> {
                     Some(Entry::Occupied(rows)) => rows.get().clone(),
                     Some(Entry::Vacant(place)) => place.insert(read()?).clone(),
                 };
+                if *count == 0 && !rows.are_keys {
+                    // The engine does not see the key.
+                    check_private(self.scheme, true, &rows.bytes)?;
+                }
                 reader.spend(reader.hashes(&rows.bytes).as_deref(), *count)?;
                 JobKeys::One { rows, name }
             }

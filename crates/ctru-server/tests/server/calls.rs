@@ -182,6 +182,28 @@ async fn public_keys_belong_to_private_keys() {
     assert_eq!(received.into_inner().shared_secrets, sent.shared_secrets);
 }
 
+/// Keys are checked also if nothing is computed with them.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_keys_are_refused() {
+    let server = start_fast(|options| options.service.allow_plain_keys = true).await;
+    let mut calls = server.calls().await;
+    let request = GenerateKeysRequest { scheme: scheme(), count: 1, plain: true };
+    let made = calls.generate_keys(request).await.unwrap().into_inner();
+    let zeros = |key: &[u8]| vec![0; key.len()].into();
+    let wrong = Pair { public: zeros(&made.public_keys), private: zeros(&made.private_keys) };
+    let right = Pair { public: made.public_keys, private: made.private_keys };
+    let sent = calls.encapsulate(encapsulate(&right, 2)).await.unwrap().into_inner();
+    for count in [0, 2] {
+        let ciphertexts = sent.ciphertexts.slice(..count * sent.ciphertexts.len() / 2);
+        for (pair, code) in [(&right, None), (&wrong, Some(Code::InvalidArgument))] {
+            let answer = calls.encapsulate(encapsulate(pair, count as u32)).await;
+            assert_eq!(answer.err().map(|status| status.code()), code);
+            let answer = calls.decapsulate(decapsulate(pair, ciphertexts.clone())).await;
+            assert_eq!(answer.err().map(|status| status.code()), code);
+        }
+    }
+}
+
 /// A private key of NTRU Prime with another secret of implicit rejection, which no check notices,
 /// is counted as the same key.
 #[tokio::test(flavor = "multi_thread")]
