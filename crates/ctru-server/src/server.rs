@@ -50,6 +50,10 @@ const MOST_CALLS: usize = u32::MAX as usize;
 /// The largest number of threads of a lane.
 const MOST_THREADS: usize = 1 << 10;
 
+/// Room for open files beside addresses and connections: standard streams, queues of events, pipes
+/// of signals, files that are read again, the collector of spans, and devices.
+const OTHER_FILES: usize = 64;
+
 /// How long each part of a server may take to end after the last call.
 const ENDING: Duration = Duration::from_secs(1);
 
@@ -137,7 +141,7 @@ pub enum StartError {
     Files {
         /// The limit of the process, which it cannot raise itself.
         limit: u64,
-        /// The number of files that the connections need.
+        /// The number of files that the server needs with all its connections.
         needed: u64,
     },
     /// A client with a rate of its own cannot have this name.
@@ -259,19 +263,19 @@ impl ServerOptions {
                 return Err(StartError::Limit { option, least, most });
             }
         }
-        allow_files(self.max_connections)
+        allow_files(self.max_connections + self.listen.len())
     }
 }
 
-/// Raises the limit of open files to what connections need, including handshakes and the
-/// connections of metrics and probes.
+/// Raises the limit of open files to what the server needs: for connections and the addresses that
+/// take them, for handshakes, for metrics and probes, and for itself.
 ///
 /// # Errors
 /// [`StartError::Files`] if the system's limit is too low.
 #[cfg(unix)]
-fn allow_files(connections: usize) -> Result<(), StartError> {
+fn allow_files(sockets: usize) -> Result<(), StartError> {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let needed = (connections + HANDSHAKES + admin::CONNECTIONS) as u64;
+    let needed = (sockets + HANDSHAKES + admin::CONNECTIONS + OTHER_FILES) as u64;
     // A process that may not ask learns of the limit when it reaches it.
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return Ok(()) };
     let refused = |limit| StartError::Files { limit, needed };
