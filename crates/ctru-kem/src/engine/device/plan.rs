@@ -62,39 +62,16 @@ mod tests {
     use super::super::buffers::Footprint;
     use super::*;
 
-    /// Checks that slots stay within the limit of memory, and that chunks cover each batch once and
-    /// fit into slots.
     #[test]
-    fn plans_of_all_sets_stay_within_memory() {
-        for &parameters in Parameters::ALL {
-            // Not all sets have kernels.
-            let Ok(set) = Set::of(parameters) else { continue };
+    fn slots_of_all_sets_stay_within_memory() {
+        // Not all sets have kernels.
+        for set in Parameters::ALL.iter().filter_map(|&parameters| Set::of(parameters).ok()) {
             let tuning = Tuning::of("NVIDIA H100");
             let footprint = Footprint::of(set, tuning);
             for memory_limit in [10 << 20, 200 << 20, 2 << 30] {
                 let options = DeviceOptions { memory_limit, ..DeviceOptions::default() };
                 let chunk = machine(set, &options, tuning, 1).unwrap().chunk;
                 assert!(chunk > 0 && options.slots * footprint.device_bytes(chunk) <= memory_limit);
-                for count in [0, 1, 129, 1024, 5000, 1 << 20] {
-                    for place in [Place::Pageable, Place::Pinned, Place::Device] {
-                        for operation in [
-                            Operation::KeyPairs,
-                            Operation::PrivateKeys,
-                            Operation::Encapsulation,
-                            Operation::Decapsulation,
-                            Operation::PrivateToLoad,
-                        ] {
-                            let batch = (operation, count, Keys::Each, place);
-                            let plan = of_batch(parameters, &options, ("", 1), batch).unwrap();
-                            let mut end = 0;
-                            for range in plan.ranges() {
-                                assert!(range.start == end && range.len() <= chunk);
-                                end = range.end;
-                            }
-                            assert_eq!(end, count);
-                        }
-                    }
-                }
             }
         }
     }
