@@ -165,13 +165,15 @@ impl<D: Device> Batches<D> {
     ) -> Result<(), EngineError> {
         let first = job.on.map_or_else(|| self.executor.next_batch(), |(device, _)| device);
         let plan = self.plan(&job, count, &outputs, first);
-        if let Some(loaded) = job.loaded {
-            self.check_loaded(loaded, &job, &plan)?;
-            if let (true, Some(rows)) = (plan.takes_rows, &loaded.rows) {
+        let kind = job.operation.kind();
+        match job.loaded {
+            Some(loaded) if loaded.kind != kind => return Err(EngineError::ForeignKeys),
+            Some(LoadedChunks { rows: Some(rows), .. }) if plan.takes_rows => {
                 (job.rows, job.loaded) = (Some(Source::Host(rows)), None);
             }
+            Some(loaded) => self.check_loaded(loaded, &plan)?,
+            None => {}
         }
-        let kind = job.operation.kind();
         match (plan.check, job.rows) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
             (Check::Before, Some(key)) => {
@@ -229,27 +231,18 @@ impl<D: Device> Batches<D> {
     fn check_loaded(
         &self,
         loaded: &LoadedChunks<D::Queue>,
-        job: &Job<'_, D::Queue>,
         plan: &Plan<'_>,
     ) -> Result<(), EngineError> {
-        if loaded.kind != job.operation.kind() {
-            return Err(EngineError::ForeignKeys);
-        }
-        if loaded.keys > 1 && loaded.chunk != plan.chunk && !plan.takes_rows {
+        if loaded.keys > 1 && loaded.chunk != plan.chunk {
             return Err(EngineError::Chunks { loaded: loaded.chunk, batch: plan.chunk });
         }
-        let is_owner = |(number, device): (usize, usize)| {
+        // A single key is needed on every device: the next batch may begin with another one.
+        let chunks = if loaded.keys == 1 { self.devices.len() } else { plan.len() };
+        let is_owner = |number| {
+            let device = plan.device(number);
             self.devices[device].owns(&loaded.of(number, device).h)
         };
-        // A single key is needed on every device.
-        let are_owners = match (loaded.keys, job.on) {
-            (1, Some((device, _))) => is_owner((0, device)),
-            (1, None) => (0..self.devices.len()).map(|device| (0, device)).all(is_owner),
-            (_, on) => (0..loaded.chunks.len()).all(|number| {
-                is_owner((number, on.map_or(number % self.devices.len(), |(device, _)| device)))
-            }),
-        };
-        match are_owners {
+        match (0..chunks).all(is_owner) {
             true => Ok(()),
             false => Err(RuntimeError::Foreign { what: "a loaded key", owner: "device" }.into()),
         }
