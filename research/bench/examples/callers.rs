@@ -14,7 +14,8 @@ use std::env;
 use std::thread;
 use std::time::Duration;
 
-use ctru_kem::engine::device::{DeviceEngine, Merging};
+use ctru_gpu_runtime::batch::tuning::Tuning;
+use ctru_kem::engine::device::DeviceEngine;
 use ctru_kem::engine::{DeviceOptions, EngineError, cuda};
 use ctru_kem::{CtruPrime761, ParameterSet};
 use ctru_measure::{HostMemory, KeyUse, Operation, Statistics, Workload, times};
@@ -31,12 +32,12 @@ fn measure(
     callers: usize,
     batch: usize,
     budget: Duration,
-    merging: Merging,
+    tuning: &'static Tuning,
 ) -> Result<(), EngineError> {
     // Small chunks, because an engine with large ones takes seconds to allocate.
-    let options = DeviceOptions { chunk: 1024, merging, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: 1024, tuning: Some(tuning), ..Default::default() };
     let engine = DeviceEngine::new(cuda::open(0)?, options)?;
-    let Merging { rows, under_way, spin, callers: inside, .. } = merging;
+    let Tuning { coalesced_rows: rows, under_way, spin, callers: inside, .. } = tuning;
     print!(
         "callers {callers:2} batch {batch:3} rows {rows:3} under way {under_way:2} spin {:4} \
          inside {:3}",
@@ -86,20 +87,21 @@ fn measure(
 
 fn main() -> Result<(), EngineError> {
     let (callers, batch, budget) = arguments();
-    let usual = Merging::default();
-    let alone = Merging { rows: 0, ..usual };
+    let usual = Tuning::of("");
+    let table = |tuning: Tuning| -> &'static Tuning { Box::leak(Box::new(tuning)) };
+    let alone = table(Tuning { coalesced_rows: 0, ..usual.clone() });
     measure(callers, batch, budget, alone)?;
     for under_way in [8, 12] {
-        measure(callers, batch, budget, Merging { under_way, ..usual })?;
+        measure(callers, batch, budget, table(Tuning { under_way, ..usual.clone() }))?;
     }
     for callers in [4, 8, 24, 32, 64] {
-        for merging in [alone, usual] {
-            measure(callers, batch, budget, merging)?;
+        for tuning in [alone, usual] {
+            measure(callers, batch, budget, tuning)?;
         }
     }
     for batch in [batch, 1] {
-        for merging in [alone, usual] {
-            measure(1, batch, budget, merging)?;
+        for tuning in [alone, usual] {
+            measure(1, batch, budget, tuning)?;
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! What was measured: every number by which a [plan](super::plan) chooses, in one table for each
 //! kind of GPU.
 
+use core::time::Duration;
+
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
@@ -104,6 +106,14 @@ pub struct Tuning {
     /// The most bytes of keys or of rows of a batch that is done together with those of other
     /// callers. Record: on an H200, both ways take the same time at about 64 KB.
     pub coalesced_bytes: usize,
+    /// The most operations of a common launch, or 0 if each caller has launches of its own.
+    pub coalesced_rows: usize,
+    /// How many common launches may be under way on each device.
+    pub under_way: usize,
+    /// How long a caller that waits for others spins before it sleeps.
+    pub spin: Duration,
+    /// How many callers meet at a time, while others wait. `None` stands for the number of CPUs.
+    pub callers: Option<usize>,
     /// How many arriving callers may pass those that sleep until one of these enters.
     pub passes: usize,
     /// The largest batch for which the host computes hashes while the device works, in multiples of
@@ -228,6 +238,10 @@ const HOPPER: Tuning = {
         large: 512 * MIB,
         resident_slots: Share(8),
         coalesced_bytes: 64 * KIB,
+        coalesced_rows: 128,
+        under_way: 8,
+        spin: Duration::from_micros(200),
+        callers: None,
         passes: 16,
         hashes_on_host: 5,
     }

@@ -1,12 +1,12 @@
 //! Compares the device engine on the emulator with the CPU engine.
 
-use crate::common::{emulated, emulated_as};
+use crate::common::{emulated, emulated_as, emulated_by};
 use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
-use ctru_gpu_runtime::batch::tuning::AS_LARGE;
+use ctru_gpu_runtime::batch::tuning::{AS_LARGE, Tuning};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::device::{Merging, Prepared};
+use ctru_kem::engine::device::Prepared;
 use ctru_kem::engine::{
     Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand, Keys, Seeds,
 };
@@ -732,9 +732,9 @@ fn memory_is_bounded() {
     assert!(device_bytes <= 10 << 20 && 10 << 20 < device_bytes + device_bytes / chunk);
     assert!(matches!(new(1000), Err(EngineError::Options { limit: 1000, .. })));
 
-    let of = |devices, chunk, slots, (rows, under_way)| {
-        let merging = Merging { rows, under_way, ..Merging::default() };
-        let options = DeviceOptions { chunk, slots, merging, ..emulated() };
+    let of = |devices, chunk, slots, (coalesced_rows, under_way)| {
+        let tuning = Tuning { coalesced_rows, under_way, ..Tuning::of("").clone() };
+        let options = DeviceOptions { chunk, slots, ..emulated_by(tuning) };
         let devices = vec![EmulatedDevice::new(); devices];
         DeviceEngine::over(devices, options).unwrap().prepare(PARAMETERS).unwrap()
     };

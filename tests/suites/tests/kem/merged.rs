@@ -5,8 +5,8 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
-use ctru_kem::engine::device::Merging;
 use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand,
     KeyRows, Keys, Seeds,
@@ -16,7 +16,7 @@ use ctru_kem::{
     ParameterSet, SharedSecret,
 };
 
-use crate::common::emulated;
+use crate::common::emulated_by;
 use crate::failing_device::{FailingDevice, failure};
 
 /// Returns the seeds of a caller.
@@ -73,7 +73,7 @@ impl<P: ParameterSet> Inputs<P> {
 type Outputs<P> = Vec<(Vec<Ciphertext<P>>, Vec<SharedSecret>, Vec<SharedSecret>)>;
 
 /// Lets callers with batches of these lengths call an engine on `devices` devices at the same time.
-fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
+fn check<P: ParameterSet>(counts: &[usize], devices: usize, tuning: Tuning) {
     let cpu = CpuEngine::with_threads(1).unwrap();
     let inputs: Vec<_> =
         counts.iter().zip(0..).map(|(&count, i)| Inputs::<P>::new(i, count)).collect();
@@ -82,7 +82,7 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
         .zip(0..)
         .map(|(inputs, i)| inputs.run::<CpuEngine>(&cpu, i).unwrap())
         .collect();
-    let options = DeviceOptions { chunk: 32, slots: 2, merging, ..emulated() };
+    let options = DeviceOptions { chunk: 32, slots: 2, ..emulated_by(tuning) };
     let devices = (0..devices).map(|_| EmulatedDevice::new()).collect();
     let engine = DeviceEngine::over(devices, options).unwrap();
     let begin = Barrier::new(counts.len());
@@ -99,18 +99,18 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, merging: Merging) {
 
 /// The limits of groups: `rows` operations, and `under_way` groups. All callers of these tests
 /// meet, even if there are fewer CPUs.
-fn merging(rows: usize, under_way: usize) -> Merging {
-    Merging { rows, under_way, callers: Some(8), ..Merging::default() }
+fn merging(coalesced_rows: usize, under_way: usize) -> Tuning {
+    Tuning { coalesced_rows, under_way, callers: Some(8), ..Tuning::of("").clone() }
 }
 
 #[test]
 fn callers_get_the_results_of_the_cpu() {
     let counts = [1, 2, 3, 4, 1, 5];
     check::<CtruPrime653<MixedRadix>>(&counts, 1, merging(8, 1));
-    // The device hashes rejections, or the host does, in several groups.
-    let hashing = |rejections, rows| Merging { rejections: Some(rejections), ..merging(rows, 1) };
-    check::<CtruPrime653<MixedRadix>>(&counts, 1, hashing(0, 8));
-    check::<CtruPrime653>(&counts, 1, hashing(3, 8));
+    // The device hashes rejections, or the host does.
+    let hashing = |hashes_on_host| Tuning { hashes_on_host, ..merging(8, 1) };
+    check::<CtruPrime653<MixedRadix>>(&counts, 1, hashing(0));
+    check::<CtruPrime653>(&counts, 1, hashing(99));
     // Without common launches.
     check::<CtruPrime653<MixedRadix>>(&counts[..3], 1, merging(0, 1));
 }
@@ -125,12 +125,13 @@ fn more_callers_get_the_results_of_the_cpu() {
     check::<CtruPrime653<MixedRadix>>(&[17], 1, merging(32, 1));
     // Most callers wait before the gate.
     for callers in [1, 2] {
-        let merging = Merging { callers: Some(callers), ..merging(8, 1) };
-        check::<CtruPrime653<MixedRadix>>(&counts, 1, merging);
+        let tuning = Tuning { callers: Some(callers), ..merging(8, 1) };
+        check::<CtruPrime653<MixedRadix>>(&counts, 1, tuning);
     }
+    // The host hashes in several groups.
     for count in [7, 18] {
-        let merging = Merging { rejections: Some(18), ..merging(18, 1) };
-        check::<CtruPrime653>(&[count], 1, merging);
+        let tuning = Tuning { hashes_on_host: 99, ..merging(18, 1) };
+        check::<CtruPrime653>(&[count], 1, tuning);
     }
 }
 
@@ -141,7 +142,7 @@ fn callers_share_launches() {
     const CALLERS: usize = 6;
     const BATCHES: usize = 4;
     let device = FailingDevice::new();
-    let options = DeviceOptions { chunk: 8, slots: 2, merging: merging(8, 1), ..emulated() };
+    let options = DeviceOptions { chunk: 8, slots: 2, ..emulated_by(merging(8, 1)) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let call = |begin: &Barrier| {
@@ -175,8 +176,7 @@ fn larger_batches_are_not_merged() {
     const { assert!(P::ENCAPSULATION_KEY_BYTES > P::CIPHERTEXT_BYTES) };
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     for (rows, merged, larger) in [(3, 3, 4), (128, ROWS, ROWS + 1)] {
-        let options =
-            DeviceOptions { chunk: 128, slots: 1, merging: merging(rows, 1), ..emulated() };
+        let options = DeviceOptions { chunk: 128, slots: 1, ..emulated_by(merging(rows, 1)) };
         let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
         for (count, launches) in [(0, 0), (1, 1), (merged, 2), (larger, 2)] {
             let mut ciphertexts = vec![Ciphertext::default(); count];
@@ -193,7 +193,7 @@ fn larger_batches_are_not_merged() {
 #[test]
 fn a_row_that_is_no_key_is_the_error_of_its_caller() {
     type P = CtruPrime653;
-    let options = DeviceOptions { chunk: 8, slots: 1, merging: merging(8, 1), ..emulated() };
+    let options = DeviceOptions { chunk: 8, slots: 1, ..emulated_by(merging(8, 1)) };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let engine = &engine;
     let begin = Barrier::new(3);
@@ -248,7 +248,7 @@ fn a_row_that_is_no_key_is_the_error_of_its_caller() {
 fn callers_learn_a_failure() {
     type P = CtruPrime653;
     let device = FailingDevice::new();
-    let options = DeviceOptions { chunk: 8, slots: 2, merging: merging(8, 2), ..emulated() };
+    let options = DeviceOptions { chunk: 8, slots: 2, ..emulated_by(merging(8, 2)) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let cpu = CpuEngine::with_threads(1).unwrap();
     let inputs: Vec<_> = (0..4).map(|i| Inputs::<P>::new(i, 2)).collect();
@@ -283,12 +283,8 @@ fn callers_learn_a_failure() {
 #[test]
 fn callers_give_up() {
     type P = CtruPrime653;
-    let options = DeviceOptions {
-        chunk: 4,
-        slots: 1,
-        merging: Merging { spin: Duration::ZERO, callers: Some(4), ..merging(4, 1) },
-        ..emulated()
-    };
+    let tuning = Tuning { spin: Duration::ZERO, callers: Some(4), ..merging(4, 1) };
+    let options = DeviceOptions { chunk: 4, slots: 1, ..emulated_by(tuning) };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
     let seed = [3; 32];
@@ -370,8 +366,8 @@ fn holding(
     others: usize,
     callers: usize,
 ) -> (DeviceEngine<FailingDevice>, usize) {
-    let merging = Merging { spin: Duration::ZERO, callers: Some(callers), ..merging(4, 1) };
-    let options = DeviceOptions { chunk: 4, slots: 1, merging, ..emulated() };
+    let tuning = Tuning { spin: Duration::ZERO, callers: Some(callers), ..merging(4, 1) };
+    let options = DeviceOptions { chunk: 4, slots: 1, ..emulated_by(tuning) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     engine.prepare(<CtruPrime653>::PARAMETERS).unwrap();
     device.hold_after(others);

@@ -45,7 +45,7 @@ pub(super) fn machine(
     tuning: &'static Tuning,
     devices: usize,
 ) -> Result<Machine, EngineError> {
-    let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, merging, .. } = *options;
+    let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, .. } = *options;
     let footprint = Footprint::of(set, tuning);
     let fitting = footprint.largest_chunk(memory_limit / slots);
     if fitting == 0 {
@@ -55,7 +55,7 @@ pub(super) fn machine(
     let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
     // Kernels for whole operations are those of small batches. Not every set has them.
     let whole = if set.shape(Operation::Encapsulation).has_whole { tuning.whole_chunk } else { 0 };
-    let coalesced = merging.rows.min(chunk).min(whole);
+    let coalesced = tuning.coalesced_rows.min(chunk).min(whole);
     Ok(Machine { tuning, devices, slots, chunk, coalesced, powers: itoh_tsujii_max_chunk })
 }
 
@@ -76,7 +76,7 @@ impl<D: Device> Batches<D> {
         };
         let slots: Vec<Slots<_>> = devices.iter().map(of_device).collect::<Result<_, _>>()?;
         let queues: Vec<_> = devices.iter().map(Device::queue).collect::<Result<_, _>>()?;
-        let merger = Merger::new(&queues, set, &machine, options.merging)?;
+        let merger = Merger::new(&queues, set, &machine)?;
         // The threads come last, so that none are started if a slot gets no memory.
         let executor = Executor::new(slots, queues)
             .map_err(|error| EngineError::Threads(error.to_string()))?;

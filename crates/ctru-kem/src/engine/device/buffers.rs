@@ -274,12 +274,13 @@ mod tests {
     /// Checks the sizes that `docs/performance.md` states for the default options.
     #[test]
     fn slots_have_the_sizes_of_the_documents() {
-        let DeviceOptions { chunk, slots, memory_limit, merging, .. } = DeviceOptions::default();
-        let of = |parameters| Footprint::of(Set::of(parameters).unwrap(), Tuning::of(""));
+        let DeviceOptions { chunk, slots, memory_limit, .. } = DeviceOptions::default();
+        let tuning = Tuning::of("");
+        let of = |parameters| Footprint::of(Set::of(parameters).unwrap(), tuning);
         let of_761 = of(<CtruPrime761>::PARAMETERS);
         let mebibytes = |bytes: usize| (bytes + (1 << 19)) >> 20;
         assert_eq!(mebibytes(slots * of_761.device_bytes(chunk)), 1336);
-        let staged = 2 * merging.under_way * merging.rows;
+        let staged = 2 * tuning.under_way * tuning.coalesced_rows;
         assert_eq!(mebibytes(of_761.pinned_bytes(slots * chunk + staged)), 334);
         let of_1277 = of(<CtruPrime1277>::PARAMETERS);
         assert_eq!(full_chunk(of_1277.largest_chunk(memory_limit / slots)), 7424);

@@ -18,7 +18,6 @@ use zeroize::Zeroizing;
 use super::buffers::{SEED, Seeds, Steps, Texts, ciphertexts_len, keys_len};
 use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
-use super::options::Merging;
 use super::rejection::{GROUP, select};
 use super::scheme::{self, batch_of};
 use super::set::{Kind, Set};
@@ -78,21 +77,16 @@ pub(super) struct Merger<Q: Queue> {
 
 impl<Q: Queue> Merger<Q> {
     /// Allocates the memory of all groups. `queues` has a queue of each device.
-    pub(super) fn new(
-        queues: &[Q],
-        set: &Set,
-        machine: &Machine,
-        merging: Merging,
-    ) -> Result<Self, RuntimeError> {
-        let Merging { under_way, spin, rejections, callers, .. } = merging;
+    pub(super) fn new(queues: &[Q], set: &Set, machine: &Machine) -> Result<Self, RuntimeError> {
         let (rows, tuning) = (machine.coalesced, machine.tuning);
-        let limits = Limits::new(rows, under_way, queues.len(), spin);
+        let limits = Limits::new(rows, tuning.under_way, queues.len(), tuning.spin);
         let lane = |lane: usize| Lane::new(&queues[lane % queues.len()], set, rows);
         let lanes = (0..limits.lanes).map(lane).collect::<Result<_, _>>()?;
-        let callers = callers.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+        let cpus = || available_parallelism().map_or(1, usize::from);
+        let callers = tuning.callers.unwrap_or_else(cpus);
         Ok(Self {
             lanes: Coalescer::new(limits, lanes, callers, tuning.passes),
-            rejections: rejections.unwrap_or_else(|| tuning.hashes_on_host * hash::states()),
+            rejections: tuning.hashes_on_host * hash::states(),
         })
     }
 

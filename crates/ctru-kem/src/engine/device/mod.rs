@@ -56,8 +56,6 @@ use set::Set;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
 pub use options::DeviceOptions;
-#[doc(hidden)]
-pub use options::Merging;
 pub use resident::{Resident, ResidentKeys, ResidentSeeds};
 
 /// Runs batches on one or several devices of the same type.

@@ -1,7 +1,5 @@
 //! The options of a device engine.
 
-use std::time::Duration;
-
 use ctru_gpu_runtime::batch::tuning::Tuning;
 
 /// The options of a device engine: the size and number of its slots, and the limit of their memory.
@@ -28,9 +26,6 @@ pub struct DeviceOptions {
     ///
     /// The first inversion by powers computes matrices on the host, which takes some 20 to 90 ms.
     pub itoh_tsujii_max_chunk: Option<usize>,
-    /// How the engine merges small batches of several callers. Not part of the stable interface.
-    #[doc(hidden)]
-    pub merging: Merging,
     /// The table by which plans choose, in place of that of the device's kind. In tests, small
     /// batches take the kernels of large ones, because a large batch takes minutes on the emulator.
     /// Not part of the stable interface.
@@ -47,39 +42,7 @@ impl Default for DeviceOptions {
             slots: 16,
             memory_limit: 2 << 30,
             itoh_tsujii_max_chunk: None,
-            merging: Merging::default(),
             tuning: None,
-        }
-    }
-}
-
-/// The limits for merging small batches of several callers.
-#[doc(hidden)]
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Merging {
-    /// The largest number of operations of a common launch, or 0 if no batches are merged.
-    pub rows: usize,
-    /// The largest number of common launches that are under way, on each device.
-    pub under_way: usize,
-    /// How long a caller spins before it sleeps, while it waits for others.
-    pub spin: Duration,
-    /// The largest number of decapsulations of a batch for which the host computes the secrets of
-    /// rejected ciphertexts. `None` stands for five times the number of Keccak states that the CPU
-    /// permutes at the same time.
-    pub rejections: Option<usize>,
-    /// The largest number of callers whose batches are merged at the same time. `None` stands for
-    /// the number of CPUs. Further callers wait.
-    pub callers: Option<usize>,
-}
-
-impl Default for Merging {
-    fn default() -> Self {
-        Self {
-            rows: 128,
-            under_way: 8,
-            spin: Duration::from_micros(200),
-            rejections: None,
-            callers: None,
         }
     }
 }

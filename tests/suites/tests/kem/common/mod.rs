@@ -1,7 +1,7 @@
 //! The encodings of keys by the codecs of `ctru-math`, which the tests compare with those of keys,
 //! and the options of engines on the emulator.
 
-use ctru_gpu_runtime::batch::tuning::AS_LARGE;
+use ctru_gpu_runtime::batch::tuning::{AS_LARGE, Tuning};
 use ctru_kem::engine::DeviceOptions;
 use ctru_kem::{CtruPrimeSet, PublicKeyEncoding};
 use ctru_math::Poly;
@@ -34,4 +34,9 @@ pub(crate) fn emulated() -> DeviceOptions {
 /// Returns the same options, or those with which all batches take the kernels of large ones.
 pub(crate) fn emulated_as(large: bool) -> DeviceOptions {
     DeviceOptions { tuning: large.then_some(&AS_LARGE), ..emulated() }
+}
+
+/// Returns the same options, with a table of their own.
+pub(crate) fn emulated_by(tuning: Tuning) -> DeviceOptions {
+    DeviceOptions { tuning: Some(Box::leak(Box::new(tuning))), ..emulated() }
 }
