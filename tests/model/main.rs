@@ -421,10 +421,7 @@ fn call(
                 if leading == Leading::Panics(Moment::Open) {
                     return Called::Panicked;
                 }
-                // Nobody gives up whose turn has come.
-                let whole =
-                    if leader.ask() { leader.close(|| true) } else { leader.close(gives_up) };
-                let Some(whole) = whole else {
+                let Some(whole) = leader.close(gives_up) else {
                     assert!(gives_up());
                     return Called::GivenUp;
                 };
@@ -597,7 +594,8 @@ fn calls_give_up_while_nobody_goes_on() {
         flag.store(1, Ordering::Release);
         groups.wake_all();
         giving_up.join().expect("the thread's assertions hold");
-        assert!(leader.ask() && leader.close(|| true) == Some(1));
+        // Nobody gives up whose turn has come.
+        assert_eq!(leader.close(|| true), Some(1));
     });
     assert!(orders > 1);
 }
@@ -641,7 +639,6 @@ fn join(joined: Joined) -> bool {
         give_up();
         return other.join().expect("the thread's assertions hold");
     }
-    leader.ask();
     let whole = leader.close(|| false);
     give_up();
     leader.issued();

@@ -331,12 +331,6 @@ pub fn plan<'a>(request: Request<'a>, machine: &Machine) -> Plan<'a> {
     let is_alone = is_on_device || !host_copies && shape.traffic != Traffic::Loading;
     let together = if is_alone { under_way } else { 1 };
     let chunk = request.chunk(machine);
-    let places = match is_coalesced {
-        // The host copies what callers put together.
-        true => Arrays::default(),
-        false => request.places,
-    };
-    let request = Request { places, ..request };
     let machine = *machine;
     Plan { request, machine, chunk, under_way, together, is_coalesced, check, takes_rows }
 }

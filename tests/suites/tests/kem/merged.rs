@@ -121,8 +121,6 @@ fn more_callers_get_the_results_of_the_cpu() {
     let counts = [1, 2, 3, 4, 1, 5];
     check::<CtruPrime653>(&counts, 1, merging(5, 2));
     check::<CtruPrime761<MixedRadix>>(&counts[1..4], 2, merging(8, 1));
-    // So many operations with one key that the key is copied to the device.
-    check::<CtruPrime653<MixedRadix>>(&[17], 1, merging(32, 1));
     // Most callers wait before the gate.
     for callers in [1, 2] {
         let tuning = Tuning { callers: Some(callers), ..merging(8, 1) };
@@ -382,7 +380,7 @@ fn a_leader_that_waits_for_nobody_is_joined() {
     let device = FailingDevice::new();
     let keys =
         [1, 2].map(|i| DecapsulationKey::<P>::generate_deterministic(&[i; 32], &[i + 2; 32]));
-    // The leader's first call copies its seed. The other call copies its key and its seed.
+    // The leader's first call copies its key. The other call copies its key and its seed.
     let (engine, before) = holding(&device, 0, 2);
     thread::scope(|scope| {
         scope.spawn(|| call(&engine, &keys[0], true).unwrap());
@@ -403,17 +401,17 @@ fn a_call_that_sleeps_gives_up_while_nobody_goes_on() {
     // The call that sleeps copies its ciphertext and its key, unless it sleeps before the gate.
     for (callers, copies) in [(2, 2), (1, 0)] {
         let device = FailingDevice::new();
-        // The leader's second call is one of its work.
-        let (engine, before) = holding(&device, 1, callers);
+        // The leader's third call is one of its work.
+        let (engine, before) = holding(&device, 2, callers);
         thread::scope(|scope| {
             scope.spawn(|| call(&engine, &key, true).unwrap());
-            wait_for_calls(&device, before + 2);
+            wait_for_calls(&device, before + 3);
             let (ended, end) = mpsc::channel();
             scope.spawn({
                 let (engine, key) = (&engine, &key);
                 move || ended.send(call(engine, key, false)).unwrap()
             });
-            wait_for_calls(&device, before + 2 + copies);
+            wait_for_calls(&device, before + 3 + copies);
             // Now it falls asleep.
             thread::sleep(Duration::from_millis(100));
             engine.cancel();

@@ -25,29 +25,18 @@ pub trait Call<L, E> {
     /// What the caller makes while the device works.
     type Made;
 
-    /// Copies all inputs to rows of the lane, except for one that all rows have in common.
+    /// Copies all inputs to rows of the lane.
     ///
     /// # Errors
     /// If the lane cannot be written.
     fn stage(&self, lane: &L, rows: Range<usize>) -> Result<(), E>;
-
-    /// Copies the input that all rows have in common to each of them.
-    ///
-    /// # Errors
-    /// If the lane cannot be written.
-    fn stage_common(&self, lane: &L, rows: Range<usize>) -> Result<(), E>;
-
-    /// Returns whether all rows have an input in common. If nobody joins the call, it stays out of
-    /// the lane.
-    fn has_common(&self) -> bool;
 
     /// Makes something while the device works. Each caller calls it once, unless its group is
     /// abandoned.
     fn meanwhile(&self) -> Self::Made;
 
     /// Does the work of all `rows` rows of a lane. Calls `issued` when all of it has been issued,
-    /// and returns the result when it is done. `is_alone` says whether the common input of all rows
-    /// is that of this call, and not in the lane.
+    /// and returns the result when it is done.
     ///
     /// # Errors
     /// If the work fails.
@@ -55,7 +44,6 @@ pub trait Call<L, E> {
         &self,
         lane: (usize, &mut L),
         rows: usize,
-        is_alone: bool,
         issued: impl FnOnce() -> Self::Made,
     ) -> Result<Self::Made, E>;
 
@@ -145,30 +133,13 @@ impl<T: PartialEq + Copy, L, E: Clone> Coalescer<T, L, E> {
             let (number, rows) = (entry.lane(), entry.rows());
             let lane = &lanes[number];
             call.stage(&read(lane), rows.clone())?;
-            // A leader may remain alone, and then the common input needs no rows.
-            let mut has_rows = !call.has_common() || matches!(entry, Entry::Join(_));
-            if call.has_common() && has_rows {
-                call.stage_common(&read(lane), rows.clone())?;
-            }
             let made = match &mut entry {
                 Entry::Lead(leader) => {
-                    // While the group waits for its turn, others join it.
-                    if !leader.ask() && !has_rows {
-                        call.stage_common(&read(lane), rows.clone())?;
-                        has_rows = true;
-                    }
                     let Some(all) = leader.close(&gives_up) else { return Ok(Err(GivenUp)) };
-                    let is_alone = call.has_common() && all == count;
-                    let mut lead = || {
-                        if !is_alone && !has_rows {
-                            call.stage_common(&read(lane), 0..count)?;
-                        }
-                        call.work((number, &mut write(lane)), all, is_alone, || {
-                            leader.issued();
-                            call.meanwhile()
-                        })
-                    };
-                    let made = lead();
+                    let made = call.work((number, &mut write(lane)), all, || {
+                        leader.issued();
+                        call.meanwhile()
+                    });
                     leader.end(made.as_ref().map(|_| ()).map_err(Clone::clone));
                     made?
                 }

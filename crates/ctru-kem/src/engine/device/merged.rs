@@ -10,8 +10,8 @@ use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::batch::coalesce::{Call, Coalescer, GivenUp, Limits};
 use ctru_gpu_runtime::batch::copy::{bytes_to_words, words_to_bytes};
 use ctru_gpu_runtime::batch::execute::{Executor, IsCancelled};
-use ctru_gpu_runtime::batch::plan::{Kernels, Machine, Plan, Travel};
-use ctru_gpu_runtime::batch::travel::{Rows, Source, Staging};
+use ctru_gpu_runtime::batch::plan::{Kernels, Machine, Plan};
+use ctru_gpu_runtime::batch::travel::{Rows, Source};
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
@@ -19,20 +19,11 @@ use super::buffers::{SEED, Seeds, Steps, Texts, ciphertexts_len, keys_len};
 use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::rejection::{GROUP, select};
-use super::scheme::{self, batch_of};
+use super::scheme;
 use super::set::{Kind, Set};
 use super::slot::{Slot, host};
 use crate::engine::EngineError;
 use crate::hash::{self, Id, SEED_BYTES};
-
-/// What the device does for the batches of a group.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Operation {
-    Encapsulate,
-    Decapsulate,
-    /// Decapsulation without implicit rejection, which the host does.
-    DecapsulateWithoutRejection,
-}
 
 /// The pinned memory of a group, with one row per operation.
 #[derive(Debug)]
@@ -69,7 +60,9 @@ impl<Q: Queue> Lane<Q> {
 
 /// Merges small batches.
 pub(super) struct Merger<Q: Queue> {
-    lanes: Coalescer<Operation, Lane<Q>, RuntimeError>,
+    /// The batches of a group have keys of the same kind, and either the host or the device rejects
+    /// their ciphertexts.
+    lanes: Coalescer<(Kind, bool), Lane<Q>, RuntimeError>,
     /// The largest number of decapsulations of a batch for which the host computes the secrets of
     /// rejected ciphertexts.
     rejections: usize,
@@ -123,33 +116,23 @@ impl<Q: Queue> Merger<Q> {
         plan: &Plan<'_>,
         outputs: Outputs<'_, Q>,
     ) -> Result<(), EngineError> {
-        let count = plan.count();
-        let operation = match job.operation.kind() {
-            Kind::Encapsulation => Operation::Encapsulate,
-            _ if count <= self.rejections => Operation::DecapsulateWithoutRejection,
-            _ => Operation::Decapsulate,
-        };
-        let of_host = |rows| match rows {
-            Some(Source::Host(rows)) => rows,
-            _ => &[],
-        };
-        let call = Small {
-            set,
-            executor,
-            operation,
-            keys: of_host(job.rows),
-            row: set.key_bytes(job.operation.kind()),
-            is_one: job.keys.are_one(),
-            travel: plan.chunks().next().map(|chunk| chunk.travels.keys).unwrap_or_default(),
-            seeds: &job.seeds,
-            ciphertexts: of_host(job.ciphertexts),
-            sent: host(outputs.rows).unwrap_or_default(),
-            secrets: host(outputs.secrets).unwrap_or_default(),
-        };
-        match self.lanes.run(operation, count, call, is_cancelled)? {
+        let (kind, count) = (job.operation.kind(), plan.count());
+        let host_rejects = kind == Kind::Decapsulation && count <= self.rejections;
+        let sent = host(outputs.rows).unwrap_or_default();
+        let secrets = host(outputs.secrets).unwrap_or_default();
+        let call = Small { set, executor, job, host_rejects, sent, secrets };
+        match self.lanes.run((kind, host_rejects), count, call, is_cancelled)? {
             Ok(()) => Ok(()),
             Err(GivenUp) => Err(EngineError::Cancelled { done: Vec::new() }),
         }
+    }
+}
+
+/// Returns rows of the host.
+fn of_host<M>(rows: Option<Source<'_, M>>) -> &[u8] {
+    match rows {
+        Some(Source::Host(rows)) => rows,
+        _ => &[],
     }
 }
 
@@ -157,30 +140,29 @@ impl<Q: Queue> Merger<Q> {
 struct Small<'a, Q: Queue> {
     set: &'static Set,
     executor: &'a Executor<Q, Slot<Q>>,
-    operation: Operation,
-    /// Encoded keys of `row` bytes: one for all operations, or one for each.
-    keys: &'a [u8],
-    row: usize,
-    is_one: bool,
-    /// How the key travels if nobody joins a batch with one key.
-    travel: Travel,
-    seeds: &'a JobSeeds<'a, Q::Memory>,
-    ciphertexts: &'a [u8],
+    job: &'a Job<'a, Q>,
+    /// Whether the host computes the secrets of rejected ciphertexts, instead of the device.
+    host_rejects: bool,
     sent: &'a mut [u8],
     secrets: &'a mut [u8],
 }
 
 impl<Q: Queue> Small<'_, Q> {
+    /// Returns the bytes of a key.
+    fn row(&self) -> usize {
+        self.set.key_bytes(self.job.operation.kind())
+    }
+
     /// Returns the key of operation `index`.
     fn key(&self, index: usize) -> &[u8] {
-        let index = if self.is_one { 0 } else { index };
-        &self.keys[index * self.row..(index + 1) * self.row]
+        let index = if self.job.keys.are_one() { 0 } else { index };
+        &of_host(self.job.rows)[index * self.row()..][..self.row()]
     }
 
     /// Writes the seeds of operations from number `first` on: of `G` at a time.
     fn write_seeds<const G: usize>(&self, mut first: usize, words: &mut [u64]) {
         for words in words.chunks_exact_mut(G * SEED) {
-            match *self.seeds {
+            match self.job.seeds {
                 JobSeeds::Each(Source::Host(seeds)) => {
                     bytes_to_words(&seeds[first * SEED_BYTES..][..G * SEED_BYTES], words);
                 }
@@ -205,11 +187,12 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
     type Made = Option<Zeroizing<Vec<u64>>>;
 
     fn stage(&self, lane: &Lane<Q>, rows: Range<usize>) -> Result<(), RuntimeError> {
-        if !self.is_one {
-            let bytes = rows.start * self.row..rows.end * self.row;
-            lane.keys.with(bytes, |to| to.copy_from_slice(self.keys))?;
-        }
-        if self.operation == Operation::Encapsulate {
+        let row = self.row();
+        lane.keys.with(rows.start * row..rows.end * row, |keys| {
+            let rows = keys.chunks_exact_mut(row).enumerate();
+            rows.for_each(|(i, to)| to.copy_from_slice(self.key(i)));
+        })?;
+        if self.job.operation.kind() == Kind::Encapsulation {
             return lane.seeds.with(rows.start * SEED..rows.end * SEED, |words| {
                 let (groups, rest) = words.as_chunks_mut::<{ GROUP * SEED }>();
                 let first = GROUP * groups.len();
@@ -219,56 +202,35 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
         }
         let row = self.set.sizes.ciphertext;
         let to = rows.start * row..rows.end * row;
-        lane.ciphertexts.with(to, |to| to.copy_from_slice(self.ciphertexts))
-    }
-
-    fn stage_common(&self, lane: &Lane<Q>, rows: Range<usize>) -> Result<(), RuntimeError> {
-        let copy = |to: &mut [u8]| {
-            to.chunks_exact_mut(self.row).for_each(|to| to.copy_from_slice(self.keys));
-        };
-        lane.keys.with(rows.start * self.row..rows.end * self.row, copy)
-    }
-
-    fn has_common(&self) -> bool {
-        self.is_one
+        lane.ciphertexts.with(to, |to| to.copy_from_slice(of_host(self.job.ciphertexts)))
     }
 
     fn meanwhile(&self) -> Self::Made {
-        (self.operation == Operation::DecapsulateWithoutRejection)
-            .then(|| (self.set.rejection_secrets)(&|i| self.key(i), self.ciphertexts))
+        let ciphertexts = of_host(self.job.ciphertexts);
+        self.host_rejects.then(|| (self.set.rejection_secrets)(&|i| self.key(i), ciphertexts))
     }
 
     fn work(
         &self,
         (number, lane): (usize, &mut Lane<Q>),
         rows: usize,
-        is_alone: bool,
         issued: impl FnOnce() -> Self::Made,
     ) -> Result<Self::Made, RuntimeError> {
         let mut slot = self.executor.take(number);
-        let Slot { queue, keys, secrets, scratch, .. } = &mut *slot;
-        let Lane { keys: rows_of_keys, ciphertexts, seeds, shared_secrets, rejected } = lane;
-        let (key, batch) = if is_alone {
-            let Staging { pinned, device } = keys;
-            let copy = |to: &mut [u8]| to.copy_from_slice(self.keys);
-            let (travel, len) = (self.travel, self.row);
-            let key = Staging::<_, Q>::bring_words(pinned, device, queue, travel, len, copy)?;
-            (key, batch_of(rows, 1))
-        } else {
-            (rows_of_keys.on_device(), Batch::each(rows as u32))
-        };
+        let Slot { queue, secrets, scratch, .. } = &mut *slot;
+        let Lane { keys, ciphertexts, seeds, shared_secrets, rejected } = lane;
         let seeds = Seeds { given: Rows::Slot(seeds.on_device()), expand_to: None };
         let mut launches = Launches::new(self.set, Kernels::default());
         let ciphertexts = ciphertexts.on_device();
         let to = Texts { ciphertexts, shared_secrets: shared_secrets.on_device() };
-        let steps = Steps { launches: &mut launches, scratch, batch };
-        match self.operation {
-            Operation::Encapsulate => {
+        let steps = Steps { launches: &mut launches, scratch, batch: Batch::each(rows as u32) };
+        let key = keys.on_device();
+        match self.job.operation.kind() {
+            Kind::Encapsulation => {
                 scheme::encapsulate_whole(steps, key, &seeds, to);
             }
-            operation => {
-                let leaves_rejection = operation == Operation::DecapsulateWithoutRejection;
-                let rejected = leaves_rejection.then(|| rejected.on_device());
+            Kind::Decapsulation => {
+                let rejected = self.host_rejects.then(|| rejected.on_device());
                 scheme::decapsulate_whole(steps, key, (&secrets.device, rejected), to);
             }
         }

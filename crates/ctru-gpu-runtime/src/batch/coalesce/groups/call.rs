@@ -79,28 +79,22 @@ pub(crate) struct Leader<'a, T: PartialEq, E: Clone> {
 }
 
 impl<T: PartialEq, E: Clone> Leader<'_, T, E> {
-    /// Asks for the turn of the group, and returns whether it has come at once. Call this function
-    /// once, after filling the leader's own rows.
-    pub(crate) fn ask(&mut self) -> bool {
-        let Seat { groups, group, .. } = &self.seat;
-        let mut state = lock(&groups.state);
-        state.ready.push_back(Arc::clone(group));
-        groups.give_turns(&mut state);
-        group.stage() == stage::TURN
-    }
-
-    /// Waits for the turn of the group, closes it, and waits until all others have filled their
-    /// rows. Returns the number of rows of the group, or `None` if `gives_up` says so before the
-    /// turn has come. Call this function after [`ask`](Self::ask).
+    /// Asks for the turn of the group, waits for it, closes the group, and waits until all others
+    /// have filled their rows. Returns the number of rows of the group, or `None` if `gives_up`
+    /// says so before the turn has come. Call this function once, after filling the leader's rows.
     pub(crate) fn close(&mut self, gives_up: impl Fn() -> bool) -> Option<usize> {
         let Seat { groups, group, .. } = &self.seat;
         let has_turn = || group.stage() == stage::TURN;
-        if !has_turn() {
-            groups.wait_until(|| has_turn() || gives_up());
-        }
         let mut state = lock(&groups.state);
+        state.ready.push_back(Arc::clone(group));
+        groups.give_turns(&mut state);
         if !has_turn() {
-            return None;
+            drop(state);
+            groups.wait_until(|| has_turn() || gives_up());
+            state = lock(&groups.state);
+            if !has_turn() {
+                return None;
+            }
         }
         self.phase = Phase::Issuing;
         state.closed += 1;
