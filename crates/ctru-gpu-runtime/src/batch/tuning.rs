@@ -243,7 +243,7 @@ const HOPPER: Tuning = {
         spin: Duration::from_micros(200),
         callers: None,
         passes: 16,
-        hashes_on_host: 5,
+        hashes_on_host: 2,
     }
 };
 
