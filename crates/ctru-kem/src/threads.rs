@@ -46,15 +46,18 @@ fn for_each_number(pool: &ThreadPool, count: usize, work: &(dyn Fn(usize) + Sync
 /// them.
 #[cfg(not(all(target_family = "wasm", not(target_feature = "atomics"))))]
 pub(crate) fn start(threads: usize) -> Result<ThreadPool, String> {
-    let wanted = match threads {
-        0 => std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse().ok()),
-        threads => Some(threads),
+    // `rayon` does not choose, because it also obeys a variable that nothing limits.
+    let default = || {
+        let said = std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse().ok());
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
+        said.filter(|&number| number > 0).unwrap_or_else(cores)
     };
-    if let Some(wanted) = wanted.filter(|&wanted| wanted > MOST) {
+    let wanted = if threads > 0 { threads } else { default() };
+    if wanted > MOST {
         return Err(std::format!("at most {MOST} are allowed, not {wanted}"));
     }
     rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
+        .num_threads(wanted)
         .thread_name(|i| std::format!("ctru-cpu-{i}"))
         .build()
         .map_err(|error| std::string::ToString::to_string(&error))
