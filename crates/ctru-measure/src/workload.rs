@@ -160,7 +160,10 @@ impl<'a> Workload<'a> {
     /// Each thread prepares its batch first, so the threads begin at slightly different times.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine fails.
+    /// [`EngineError`] if the engine fails, or if the system does not start the threads.
+    ///
+    /// # Panics
+    /// If there are no callers.
     pub fn batch(
         &self,
         operation: Operation,
@@ -170,8 +173,10 @@ impl<'a> Workload<'a> {
     ) -> Result<Statistics, EngineError> {
         let call = || self.with_batch(operation, keys, |run| times(budget, run));
         let times: Result<Vec<_>, EngineError> = thread::scope(|scope| {
-            let callers: Vec<_> = (0..callers).map(|_| scope.spawn(call)).collect();
+            let start = || thread::Builder::new().spawn_scoped(scope, call);
+            let callers: Result<Vec<_>, _> = (0..callers).map(|_| start()).collect();
             callers
+                .map_err(|error| EngineError::Threads(error.to_string()))?
                 .into_iter()
                 .map(|caller| caller.join().unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect()
