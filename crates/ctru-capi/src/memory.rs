@@ -5,12 +5,13 @@ use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::slice;
 
-use crate::code::CTRU_ERROR_NULL;
+use crate::code::{CTRU_ERROR_LENGTH, CTRU_ERROR_NULL};
 
 /// Returns `length` bytes of the caller.
 ///
 /// # Errors
-/// [`CTRU_ERROR_NULL`] for a null pointer.
+/// [`CTRU_ERROR_NULL`] for a null pointer, [`CTRU_ERROR_LENGTH`] for more bytes than an object can
+/// have, such as a negative number.
 ///
 /// # Safety
 /// A pointer that is not null points to `length` readable bytes, which nobody writes while the
@@ -19,8 +20,10 @@ pub(crate) unsafe fn input<'a>(from: *const u8, length: usize) -> Result<&'a [u8
     if from.is_null() {
         return Err(CTRU_ERROR_NULL);
     }
-    // SAFETY: the caller promises this of a pointer that is not null. No object has more bytes than
-    // `isize::MAX`.
+    if length > isize::MAX.unsigned_abs() {
+        return Err(CTRU_ERROR_LENGTH);
+    }
+    // SAFETY: the caller promises this of a pointer that is not null.
     Ok(unsafe { slice::from_raw_parts(from, length) })
 }
 

@@ -273,6 +273,9 @@ int main(int count, char **arguments) {
     CHECK(ctru_engine_new(&engine, (size_t)-1) == CTRU_ERROR_THREADS);
     CHECK(engine == NULL);
     CHECK(ctru_engine_new(&engine, 1) == CTRU_OK);
+    uint8_t text[4096], secret[32];
+    CHECK(ctru_engine_encaps(engine, SETS[0].n, text, SETS[0].ct, secret, sizeof secret, text,
+                             (size_t)-1, NULL) == CTRU_ERROR_LENGTH);
     for (size_t i = 0; i < BATCH_SETS; i++) {
         const struct set *set = &SETS[i];
         uint8_t *pk = buffer(set->pk), *sk = buffer(set->sk);
