@@ -64,8 +64,9 @@ macro_rules! on {
             #[doc = concat!("Returns the default provider of ", $name, " with the groups of")]
             /// CTRU-Prime before its own: 761, 1277, 653.
             ///
-            /// A client with this provider sends shares for 761 and for X25519 first, so it needs
-            /// no second round trip with a server that knows one of them.
+            /// A client with this provider sends shares for 761 and for X25519 first. A server of
+            /// rustls takes the first group of this list that it knows. If that is another one,
+            /// such as X25519MLKEM768, it asks for a share, which takes a second round trip.
             #[must_use]
             pub fn provider() -> CryptoProvider {
                 let mut provider = default_provider();
