@@ -135,13 +135,11 @@ class Pool {
     const [sharedSecrets] = await this.#share(
       count,
       [sizes.sharedSecretBytes],
-      (first, rows) => [
-        "decapsulate",
-        number,
-        partOfKeys(keys, first, rows, key),
-        part(given, first, rows, sizes.ciphertextBytes),
-        rows,
-      ],
+      (first, rows) => {
+        // Secrets are copied last, because nobody wipes the copy if the next one has no memory.
+        const received = part(given, first, rows, sizes.ciphertextBytes);
+        return ["decapsulate", number, partOfKeys(keys, first, rows, key), received, rows];
+      },
     );
     return sharedSecrets;
   }
