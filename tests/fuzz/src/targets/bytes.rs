@@ -1,5 +1,6 @@
 //! Keys and ciphertexts as plain bytes.
 
+use ctru_hybrid::ssh;
 use ctru_kem::{
     Ciphertext, DecapsulationKey, EncapsulationKey, KeyPairSeed, ParameterSet, SharedSecret,
 };
@@ -10,6 +11,12 @@ use super::{for_each_hybrid, for_each_set};
 pub(crate) fn read(input: &[u8]) {
     for_each_set!(read_set(input));
     for_each_hybrid!(read_hybrid(input));
+    let answer = ssh::Server::generate_deterministic(&[6; 64]).answer(input);
+    assert!(answer.is_err() || input.len() == ssh::CLIENT_SHARE_BYTES);
+    // Clients generate a key pair, which takes long.
+    if input.len() == ssh::SERVER_SHARE_BYTES {
+        drop(ssh::Client::generate_deterministic(&[7; 64]).finish(input));
+    }
 }
 
 fn read_set<P: ParameterSet>(input: &[u8]) {
@@ -80,7 +87,11 @@ fn as_single_keys(
 /// Values of each type.
 pub(crate) fn examples() -> Vec<Vec<u8>> {
     let hybrids = for_each_hybrid!(hybrid_examples());
-    for_each_set!(set_examples()).into_iter().chain(hybrids).flatten().collect()
+    let share = ssh::Client::generate_deterministic(&[8; 64]).share();
+    let server = ssh::Server::generate_deterministic(&[9; 64]);
+    let (answer, _) = server.answer(&share).expect("a share");
+    let shares = [vec![share.to_vec(), answer.to_vec()]];
+    for_each_set!(set_examples()).into_iter().chain(hybrids).chain(shares).flatten().collect()
 }
 
 fn set_examples<P: ParameterSet>() -> Vec<Vec<u8>> {
