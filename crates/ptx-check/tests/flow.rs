@@ -71,6 +71,31 @@ fn tables() {
 }
 
 #[test]
+fn numbers_without_marks_are_no_arrays() {
+    let text = ".version 7.0\n.visible .entry k(.param .u64 seed, .param .u64 out)
+        { .reg .pred %p<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [seed]; ld.param.u64 %rd2, [out]; cvta.to.global.u64 %rd3, %rd2;
+        and.b64 %rd4, %rd1, 1; setp.eq.s64 %p1, %rd4, 0; @%p1 bra L;
+        st.global.u64 [%rd3], %rd1; L: ret; }";
+    let classes = |text: &str, parameter| {
+        let report = analyse(&decode(text).unwrap()[0], Secrets::Only(Objects::array(parameter)));
+        report.findings.iter().map(|finding| finding.class).collect::<Vec<_>>()
+    };
+    assert_eq!(classes(text, 0), [Class::Branch]);
+    assert_eq!(classes(text, 1), []);
+    // The value goes through another register, and then the first one holds a pointer.
+    let again = text
+        .replace("ld.param.u64 %rd2", "mov.u64 %rd5, %rd1; ld.param.u64 %rd1")
+        .replace("%rd3, %rd2", "%rd3, %rd1")
+        .replace("%rd4, %rd1", "%rd4, %rd5");
+    assert_eq!(classes(&again, 0), [Class::Branch]);
+    // An address that nothing converts has no known array.
+    let plain = text.replace("cvta.to.global.u64 %rd3, %rd2", "add.s64 %rd3, %rd2, 8");
+    assert_eq!(classes(&plain, 1), [Class::StoreAddress, Class::NoObject]);
+    assert_eq!(classes(&plain, 0), [Class::Branch, Class::NoObject]);
+}
+
+#[test]
 fn indices_of_parameters() {
     let load = |index| {
         format!(

@@ -5,7 +5,7 @@
 //! floating-point sums and products, comparisons, selections, logic, shifts, and permutations of
 //! bytes. It does not assume this of divisions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::program::{
     Access, Class, Demand, Effect, Instruction, Literal, NotUnderstood, Objects, Program, Register,
@@ -61,14 +61,42 @@ pub fn decode_kernel(module: &Module<'_>, kernel: &Function<'_>) -> Result<Progr
 }
 
 /// Returns whether a parameter of a kernel is a pointer to an array. Compilers that mark pointers
-/// (`.ptr`) mark all of them. If a kernel has no mark, each number of 64 bits may be a pointer.
+/// (`.ptr`) mark all of them. If a kernel has no mark, a number of 64 bits is a pointer if the
+/// kernel converts it to an address of global memory (`cvta`), as nvcc and LLVM do with each
+/// pointer. An address that is made of another number is a finding, because it belongs to no array.
 #[must_use]
 pub fn is_array(kernel: &Function<'_>, parameter: &Variable<'_>) -> bool {
     let are_marked = kernel.parameters.iter().any(|parameter| parameter.is_pointer);
     let may_be = parameter.kind.bits == 64
         && parameter.kind.kind != Kind::Float
         && parameter.length == Some(1);
-    parameter.is_pointer || !are_marked && may_be
+    parameter.is_pointer || !are_marked && may_be && is_converted(kernel, parameter)
+}
+
+/// Returns whether `cvta` converts the value of a parameter: in the order of the text, nothing else
+/// is written to the register between.
+fn is_converted(kernel: &Function<'_>, parameter: &Variable<'_>) -> bool {
+    let mut holders = HashSet::new();
+    for read in &kernel.code {
+        let [to, from, ..] = &read.operands[..] else { continue };
+        let is_copy = matches!(from, Operand::Register(from) if holders.contains(from));
+        let holds = match (read.opcode, to, from) {
+            ("cvta", ..) if is_copy => return true,
+            ("mov", Operand::Register(_), _) => is_copy,
+            ("ld", Operand::Register(_), Operand::Address(base, 0)) => {
+                read.is("param") && **base == Operand::Name(parameter.name)
+            }
+            _ => false,
+        };
+        for Register(to) in results(to).unwrap_or_default() {
+            if holds {
+                holders.insert(to as usize)
+            } else {
+                holders.remove(&(to as usize))
+            };
+        }
+    }
+    false
 }
 
 /// The decoder of one kernel.

@@ -22,7 +22,8 @@ pub(crate) struct Flow {
     /// The files with PTX
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A parameter that is secret: what the array holds if it is a pointer, or else its value.
+    /// A parameter that is secret: what the array holds if it is a pointer, which `.ptr` or `cvta`
+    /// tells, or else its value.
     /// Without this option, what every array holds is secret, and so is memory that the kernel has
     /// not written
     #[arg(long = "secret", value_name = "PARAMETER")]
