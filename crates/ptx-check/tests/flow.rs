@@ -71,6 +71,27 @@ fn tables() {
 }
 
 #[test]
+fn variables_that_others_write_are_no_tables() {
+    let load = "mov.b64 %rd5, variable;\nld.global.b32 %r3, [%rd5];\nld.shared.u32 %r4, [%r3];";
+    passes(load);
+    let declared = ".global .align 4 .b8 variable[8] = {1, 0, 0, 0, 2, 0, 0, 0};";
+    let text = kernel(load);
+    assert!(text.contains(declared));
+    // The host finds a variable by its name, or fills one that has no content.
+    for other in [
+        &*format!(".visible {declared}"),
+        &format!(".weak {declared}"),
+        ".global .align 4 .b8 variable[8];",
+        ".extern .const .align 4 .b8 variable[8];",
+    ] {
+        let error = decode(&text.replace(declared, other)).expect_err(other);
+        assert_eq!(error.text, "mov.b64 %rd5, variable", "{error}");
+        // A kernel that does not name it may be checked.
+        assert!(decode(&kernel("").replace(declared, other)).is_ok());
+    }
+}
+
+#[test]
 fn numbers_without_marks_are_no_arrays() {
     let text = ".version 7.0\n.visible .entry k(.param .u64 seed, .param .u64 out)
         { .reg .pred %p<9>; .reg .b64 %rd<9>;

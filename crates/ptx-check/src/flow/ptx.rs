@@ -124,6 +124,8 @@ impl<'a> Decoder<'a> {
         let mut names = HashMap::new();
         for variable in module.variables.iter().chain(&kernel.variables) {
             let object = match variable.space {
+                // It may hold a secret of the host. An instruction that names it is refused.
+                "global" | "const" if !variable.is_table() => continue,
                 "global" | "const" => Objects::TABLES,
                 "shared" => Objects::SHARED,
                 _ => continue,

@@ -22,8 +22,9 @@
 //!   copies that bypass registers are refused.
 //! - **Constants**: bank 0 holds the driver's data about the launch and, from an offset that
 //!   depends on the architecture, the kernel's parameters. Bank 2 holds constants of the assembler,
-//!   and bank 4 holds addresses of tables. Other banks and offsets after the parameters are
-//!   refused. An index must be public.
+//!   and bank 4 holds addresses of variables, which are tables unless the host can write one of
+//!   them. Then, bank 4 is refused, and so are other banks and offsets after the parameters. An
+//!   index must be public.
 //! - **Control flow**: a branch jumps to a label of the kernel. A branch with modifiers or further
 //!   conditions (`BRA.U`, `BRA.DIV`, `BRA.CONV`) may or may not jump, and if it does not jump,
 //!   nothing is known about its guard. `CALL.REL.NOINC` is a jump, too, because `RET` is refused.
@@ -70,13 +71,20 @@ pub struct Entry {
     pub bytes: usize,
     /// The arrays that the parameters point to, with the offsets of the parameters.
     pub arrays: Vec<(usize, Objects)>,
+    /// Whether the module has variables that the host can write.
+    pub has_variables: bool,
 }
 
 /// Returns the entry points of PTX with their parameters. Skips kernels with parameters that are
 /// neither numbers nor pointers.
 #[must_use]
 pub fn entries(module: &Module<'_>) -> Vec<Entry> {
-    module.kernels().filter_map(entry).collect()
+    let own = module.functions.iter().flat_map(|function| &function.variables);
+    let mut global = module.variables.iter().chain(own);
+    let has_variables =
+        global.any(|variable| matches!(variable.space, "global" | "const") && !variable.is_table());
+    let entries = module.kernels().filter_map(entry);
+    entries.map(|entry| Entry { has_variables, ..entry }).collect()
 }
 
 fn entry(kernel: &syntax::Function<'_>) -> Option<Entry> {
@@ -141,7 +149,7 @@ impl<'a> Constants<'a> {
                 Ok(arrays.fold(Objects::NONE, |all, (_, array)| all | *array))
             }
             2 => Ok(Objects::NONE),
-            4 => Ok(Objects::TABLES),
+            4 if !self.entry.has_variables => Ok(Objects::TABLES),
             _ => Err(format!("constant bank {bank}")),
         }
     }

@@ -26,7 +26,8 @@ NOP
 ";
 
 fn entry() -> Entry {
-    Entry { name: "a_653".into(), bytes: 12, arrays: vec![(0, Objects::array(0))] }
+    let arrays = vec![(0, Objects::array(0))];
+    Entry { name: "a_653".into(), bytes: 12, arrays, has_variables: false }
 }
 
 /// Writes the listing of a kernel, with the live ranges that follow from its text.
@@ -159,6 +160,11 @@ fn tables_are_public_and_only_read() {
         "LDC.64 R6, c[0x4][0x8]\nIMAD.WIDE R6, R1, 0x4, R6\nLDG.E R8, desc[UR4][R6.64]",
     );
     leaks(Class::TableStore, "LDC.64 R6, c[0x4][0x8]\nSTG.E desc[UR4][R6.64], R1");
+    // If the host can write a variable, the address may be that of a secret.
+    let entry = Entry { has_variables: true, ..entry() };
+    let code = format!("{BEGIN}LDC.64 R6, c[0x4][0x8]\n{END}");
+    let refused = decode(&listing(&code), &[entry], "sm_90").remove(0).unwrap_err();
+    assert!(refused.text.ends_with("constant bank 4"), "{refused}");
 }
 
 #[test]
@@ -536,7 +542,11 @@ fn reads_entry_points() {
 }
 ";
     let arrays = vec![(0, Objects::array(0)), (16, Objects::array(2))];
-    let first = Entry { name: "a_653".into(), bytes: 25, arrays };
+    let first = Entry { name: "a_653".into(), bytes: 25, arrays, has_variables: false };
     let module = syntax::parse(ptx).unwrap();
-    assert_eq!(entries(&module), [first, Entry { name: "b_653".into(), ..Entry::default() }]);
+    let second = Entry { name: "b_653".into(), ..Entry::default() };
+    assert_eq!(entries(&module), [first, second]);
+    let variable = format!(".visible .global .u32 key;\n{ptx}");
+    let module = syntax::parse(&variable).unwrap();
+    assert!(entries(&module).iter().all(|entry| entry.has_variables));
 }

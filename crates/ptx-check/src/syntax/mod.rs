@@ -155,6 +155,8 @@ pub struct Variable<'a> {
     pub length: Option<u64>,
     /// Whether it is a parameter that is marked as a pointer (`.ptr`).
     pub is_pointer: bool,
+    /// Whether others know it by its name: `.visible`, `.extern`, `.weak` or `.common`.
+    pub is_linked: bool,
     /// The first elements. All others are zero.
     pub initial: Vec<Operand<'a>>,
 }

@@ -161,8 +161,10 @@ impl<'a> Parser<'a> {
 
     /// Reads a function or a variable.
     fn linked(&mut self, module: &mut Module<'a>) -> Result<(), Error> {
+        let mut is_linked = false;
         while matches!(self.peek().text, ".visible" | ".extern" | ".weak" | ".common") {
             self.advance();
+            is_linked = true;
         }
         match self.peek().text {
             ".entry" | ".func" => {
@@ -176,7 +178,11 @@ impl<'a> Parser<'a> {
                 }
                 module.functions.push(function);
             }
-            _ => module.variables.extend(self.variables()?),
+            _ => {
+                let variables = self.variables()?.into_iter();
+                let linked = variables.map(|variable| Variable { is_linked, ..variable });
+                module.variables.extend(linked);
+            }
         }
         Ok(())
     }

@@ -61,6 +61,12 @@ impl<'a> Module<'a> {
 }
 
 impl Variable<'_> {
+    /// Returns whether what it holds is part of the program. The host can write variables that are
+    /// linked, and fills those without a content.
+    pub(crate) fn is_table(&self) -> bool {
+        !self.is_linked && !self.initial.is_empty()
+    }
+
     /// Returns its size, or `None` if there is no such number.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.length?.checked_mul(self.kind.bytes())
