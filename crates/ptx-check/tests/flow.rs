@@ -345,6 +345,7 @@ fn what_is_not_understood_is_refused() {
         ("add.s32 %x1, %r2, 1;", "23:9: not understood: %x1 is not declared"),
         ("ld.global.b32 %r3, [%rd1+%r2];", "expected a number, found %r2"),
         ("{ .reg .b32 %r; }", "%r is declared twice"),
+        (".reg .b32 %q1; { .reg .b32 %q<9>; }", "%q is declared twice"),
         ("$L_1:\n$L_1:", "$L_1 is declared twice"),
     ] {
         let error = decode(&kernel(statement)).expect_err(statement).to_string();

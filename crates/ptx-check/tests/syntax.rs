@@ -82,8 +82,34 @@ fn refuses_what_is_no_ptx() {
     assert!(
         matches!(problem(".entry k() {"), Problem::Unexpected { found, .. } if found == "the end")
     );
+    for (body, twice) in [
+        (".reg .b32 %r1;", "%r1"),
+        (".reg .b32 %q1, %q<2>;", "%q"),
+        (".reg .b32 %q1; { .reg .b32 %q<2>; }", "%q"),
+    ] {
+        assert_eq!(problem(&kernel(body)), Problem::Twice(twice.into()), "{body}");
+    }
+    for body in [".reg .b32 %r2;", ".reg .b32 t, t1;", "{ .reg .b32 %q1; } .reg .b32 %q<2>;"] {
+        assert!(parse(&kernel(body)).is_ok(), "{body}");
+    }
     // Many registers cost nothing until the code names them.
     assert!(parse(".entry k() { .reg .b32 %r<4294967296>; ret; }").is_ok());
+}
+
+#[test]
+fn registers_in_inner_braces_hide_others() {
+    // As nvcc writes `__syncthreads_or`.
+    let module = parse(
+        ".entry k() { .reg .b32 %r<3>; mov.b32 %r1, 1;
+        { .reg .b64 %r1, %r2; mov.b64 %r1, 2; mov.b64 %r2, %r1; } mov.b32 %r2, %r1; }",
+    );
+    let kernel = &module.unwrap().functions[0];
+    let [before, inside, other, after] = &kernel.code[..] else { panic!() };
+    assert_eq!(after.operands[1], before.operands[0]);
+    assert_eq!(other.operands[1], inside.operands[0]);
+    assert_ne!(before.operands[0], inside.operands[0]);
+    assert_ne!(after.operands[0], other.operands[0]);
+    assert_eq!(kernel.registers.iter().filter(|known| known.kind.bits == 64).count(), 2);
 }
 
 #[test]

@@ -47,8 +47,8 @@ struct Scope<'a, 'f> {
     declared: HashMap<&'a str, Declared>,
     /// The indices of the registers that the code has named.
     known: HashMap<&'a str, usize>,
-    /// For each open brace, the declared names.
-    open: Vec<Vec<&'a str>>,
+    /// For each open brace, the declared names, each with the register of this name that it hides.
+    open: Vec<Vec<(&'a str, Option<usize>)>>,
     source: Option<(u64, u64)>,
 }
 
@@ -79,8 +79,9 @@ impl<'a> Parser<'a> {
             }
             (TokenKind::Mark, "}") => {
                 self.advance();
-                for name in scope.open.pop().into_iter().flatten() {
+                for (name, hidden) in scope.open.pop().into_iter().flatten() {
                     scope.forget(name);
+                    scope.known.extend(hidden.map(|index| (name, index)));
                 }
                 if !scope.open.is_empty() {
                     self.leave();
@@ -282,13 +283,26 @@ impl<'a> Parser<'a> {
 }
 
 impl<'a> Scope<'a, '_> {
-    /// Declares a register. No declaration may hide another one, because names identify registers.
+    /// Declares a register. In inner braces, nvcc names some like registers with numbers outside,
+    /// and hides these. No other declaration may hide one.
     fn declare(&mut self, name: Token<'a>, declared: Declared) -> Result<(), Error> {
-        if self.declared.insert(name.text, declared).is_some() {
+        let here = self.open.last().map_or(&[][..], |open| open);
+        let is_taken = match declared.count {
+            None => {
+                let family = family(name.text);
+                self.numbered(name.text).is_some() && here.iter().any(|(known, _)| *known == family)
+            }
+            Some(_) => self
+                .declared
+                .iter()
+                .any(|(known, other)| other.count.is_none() && family(known) == name.text),
+        };
+        if is_taken || self.declared.insert(name.text, declared).is_some() {
             return Err(Error { at: name.at, problem: Problem::Twice(name.text.to_owned()) });
         }
+        let hidden = self.known.remove(name.text);
         if let Some(open) = self.open.last_mut() {
-            open.push(name.text);
+            open.push((name.text, hidden));
         }
         Ok(())
     }
@@ -318,17 +332,20 @@ impl<'a> Scope<'a, '_> {
         }
         let kind = match self.declared.get(name) {
             Some(Declared { kind, count: None }) => *kind,
-            _ => {
-                let family = family(name);
-                let Declared { kind, count } = self.declared.get(family)?;
-                let number: u64 = name[family.len()..].parse().ok()?;
-                (number < (*count)?).then_some(*kind)?
-            }
+            _ => self.numbered(name)?,
         };
         let index = self.function.registers.len();
         self.function.registers.push(Register { name, kind });
         self.known.insert(name, index);
         Some(index)
+    }
+
+    /// Returns the type of a register that is declared as one of several with numbers.
+    fn numbered(&self, name: &str) -> Option<Type> {
+        let family = family(name);
+        let Declared { kind, count } = self.declared.get(family)?;
+        let number: u64 = name[family.len()..].parse().ok()?;
+        (number < (*count)?).then_some(*kind)
     }
 
     /// Reads a name as an operand.
