@@ -245,6 +245,8 @@ fn divisions() {
     leaks(Class::Division, "rem.u32 %r3, %r90, %r1;");
     leaks(Class::Division, "div.u32 %r3, %r2, %r90;");
     leaks(Class::Division, "div.rn.f32 %f3, %f1, %r90;");
+    leaks(Class::Division, "@%p1 div.u32 %r3, %r2, %r1;");
+    passes("@%p2 div.u32 %r3, %r2, %r1;");
 }
 
 #[test]

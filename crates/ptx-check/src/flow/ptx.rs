@@ -231,7 +231,8 @@ impl<'a> Decoder<'a> {
                 made.results = results(to)?;
                 (made.operands, made.names) = self.sources(from)?;
                 if DIVIDE.contains(&opcode) {
-                    made.demands.push(demand(Class::Division, &made.operands));
+                    let registers = [&made.operands[..], &guards].concat();
+                    made.demands.push(demand(Class::Division, &registers));
                 }
                 // For floating-point numbers, `a - a` is not constant: infinity minus infinity is
                 // NaN.
