@@ -141,6 +141,12 @@ fn floats() {
     assert_eq!(bits("fma.rn.f32 %r9, %r7, %r7, %r8;", 0.1, 0.2), 0.1_f32.mul_add(0.1, 0.2));
     assert_eq!(bits("div.rn.f32 %r9, %r7, %r8;", 1.0, 3.0), 1.0 / 3.0);
     assert_eq!(bits("mul.rn.f32 %r9, %r7, 0f40000000;", 1.5, 0.0), 3.0);
+    // Constants take the size of the instruction.
+    assert_eq!(bits("mov.f32 %r9, 1.0;", 0.0, 0.0), 1.0);
+    assert_eq!(bits("fma.rn.f32 %r9, %r7, 0d4000000000000000, -0.5;", 1.5, 0.0), 2.5);
+    assert_eq!(bits("st.global.f32 [%rd2], 1.5; ld.global.u32 %r9, [%rd2];", 0.0, 0.0), 1.5);
+    assert_eq!(bits("mov.f64 %rd9, 0f40000000; cvt.rn.f32.f64 %r9, %rd9;", 0.0, 0.0), 2.0);
+    assert_eq!(bits("mov.b64 {_, %r9}, 2.0;", 0.0, 0.0), 2.0);
     assert_eq!(computed("cvt.rzi.s32.f32 %r9, %r7;", (-2.7_f32).to_bits(), 0) as i32, -2);
     assert_eq!(computed("cvt.rni.s32.f32 %r9, %r7;", 2.5_f32.to_bits(), 0), 2);
     assert_eq!(computed("cvt.rzi.u32.f32 %r9, %r7;", f32::NAN.to_bits(), 0), 0);
@@ -404,6 +410,8 @@ fn faults_name_the_thread_and_the_place() {
 fn unknown_instructions_are_named() {
     for statement in [
         "ex2.f32 %r9, %r8;",
+        "mov.b32 %r9, 1.0;",
+        "add.f16 %rs1, %rs2, 1.0;",
         "cvt.f16.f32 %rs1, %r8;",
         "cvt.rn.satfinite.e4m3x2.f32 %rs1, %r7, %r8;",
         "add.sat.u32 %r9, %r8, 1;",
@@ -427,6 +435,17 @@ fn unknown_instructions_are_named() {
             other => panic!("{statement}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn variables_hold_constants_of_their_size() {
+    let text = kernel("ld.const.f32 %r9, [table+4]; st.global.u32 [%rd4], %r9;")
+        .replace(".u32 table[3] = {5, 6, 7}", ".f32 table[3] = {1.0, 2.5, 0f3F800000}");
+    let module = parse(&text).unwrap();
+    let mut arrays = [words(&[]), Array::undefined(4)];
+    let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(0)];
+    Launch::new(&module, "k").run(&mut arrays, &arguments).unwrap();
+    assert_eq!(read(&arrays[1]), [2.5_f32.to_bits()]);
 }
 
 #[test]

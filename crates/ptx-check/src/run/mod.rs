@@ -29,9 +29,9 @@ use std::time::{Duration, Instant};
 
 use self::fault::{Fault, Kind, Moment};
 use self::memory::Region;
-use self::program::{Code, program};
+use self::program::{Code, constant, program};
 use self::warp::{Block, Memory};
-use crate::syntax::{Function, Module, Operand, Variable};
+use crate::syntax::{Function, Module, Variable};
 
 /// The largest sizes of a launch: threads of a block, and bytes of each kind of memory: of a block,
 /// and for variables of the module.
@@ -262,11 +262,7 @@ fn content(variable: &Variable<'_>, left: &mut u64) -> Option<Region> {
     let mut content = vec![0; usize::try_from(bytes).ok()?];
     let elements = content.chunks_exact_mut(usize::try_from(size).ok()?);
     for (element, initial) in elements.zip(&variable.initial) {
-        let value = match initial {
-            Operand::Integer(value) | Operand::Double(value) => *value,
-            Operand::Single(value) => u64::from(*value),
-            _ => return None,
-        };
+        let value = constant(initial, variable.kind)?;
         element.copy_from_slice(value.to_le_bytes().get(..element.len())?);
     }
     Some(Region::defined(content, variable.space == "const"))

@@ -449,6 +449,21 @@ struct Reader<'r, 'm> {
     is_kernel: bool,
 }
 
+/// Returns the bits of a constant for an instruction or a variable of this type, or `None` if the
+/// type has no such constant.
+pub(super) fn constant(operand: &Operand<'_>, kind: Type) -> Option<u64> {
+    Some(match (operand, kind.kind, kind.bits) {
+        (Operand::Integer(value), ..) => *value,
+        (Operand::Single(bits), Kind::Float | Kind::Bits, 32) => u64::from(*bits),
+        (Operand::Single(bits), Kind::Float, 64) => f64::from(f32::from_bits(*bits)).to_bits(),
+        (Operand::Double(bits), Kind::Float | Kind::Bits, 64) => *bits,
+        (Operand::Double(bits), Kind::Float, 32) => {
+            u64::from((f64::from_bits(*bits) as f32).to_bits())
+        }
+        _ => return None,
+    })
+}
+
 /// Returns the name as one that lives as long as the program, if it is in the list.
 fn one_of(name: &str, list: &[&'static str]) -> Option<&'static str> {
     list.iter().copied().find(|known| *known == name)
@@ -519,8 +534,9 @@ impl Reader<'_, '_> {
             }
             ("membar", [_], []) | ("fence", ["acq_rel" | "sc", _], []) => Some(Op::Nothing),
             ("mov", [kind], [Operand::Vector(to), from]) => {
-                let bits = Type::parse(kind)?.bits / u32::try_from(to.len()).ok()?.max(1);
-                Some(Op::Split { to: self.results(to)?, from: self.source(from)?, bits })
+                let kind = Type::parse(kind)?;
+                let bits = kind.bits / u32::try_from(to.len()).ok()?.max(1);
+                Some(Op::Split { to: self.results(to)?, from: self.typed(from, kind)?, bits })
             }
             ("mov", [kind], [to, Operand::Vector(from)]) => {
                 let bits = Type::parse(kind)?.bits / u32::try_from(from.len()).ok()?.max(1);
@@ -543,7 +559,7 @@ impl Reader<'_, '_> {
                     one => std::slice::from_ref(one),
                 };
                 let from: Vec<Source> =
-                    from.iter().map(|from| self.source(from)).collect::<Option<_>>()?;
+                    from.iter().map(|from| self.typed(from, kind)).collect::<Option<_>>()?;
                 let to = self.address(space, to)?;
                 (from.len() == count && to.space != Space::Parameter).then_some(())?;
                 Some(Op::Store { to, from, kind, is_relaxed })
@@ -603,9 +619,11 @@ impl Reader<'_, '_> {
             }
             (_, _, [to, from @ ..]) if from.len() <= 4 => {
                 let function = compute(read)?;
+                // Other types, such as pairs, have no constants with a point.
+                let kind = names.last().and_then(|name| Type::parse(name)).unwrap_or_default();
                 let mut sources = [Source::Constant(0); 4];
                 for (source, operand) in sources.iter_mut().zip(from) {
-                    *source = self.source(operand)?;
+                    *source = self.typed(operand, kind)?;
                 }
                 Some(Op::Compute { to: self.register(to)?, from: sources, function })
             }
@@ -631,9 +649,10 @@ impl Reader<'_, '_> {
         };
         let count = if operation == "cas" { 2 } else { 1 };
         (from.len() == count).then_some(())?;
+        let number = Type::parse(kind).unwrap_or_default();
         let mut sources = [Source::Constant(0); 2];
         for (source, operand) in sources.iter_mut().zip(from) {
-            *source = self.source(operand)?;
+            *source = self.typed(operand, number)?;
         }
         let (function, bits) = update(operation, kind)?;
         let at = self.address(space, at)?;
@@ -681,7 +700,13 @@ impl Reader<'_, '_> {
         operands.iter().map(one).collect()
     }
 
+    /// Reads an operand of an instruction without a type, whose constants have 32 bits.
     fn source(&self, operand: &Operand<'_>) -> Option<Source> {
+        self.typed(operand, Type { kind: Kind::Bits, bits: 32 })
+    }
+
+    /// Reads an operand of an instruction of this type.
+    fn typed(&self, operand: &Operand<'_>, kind: Type) -> Option<Source> {
         Some(match operand {
             Operand::Register(index) => Source::Register(self.first + index),
             Operand::Not(predicate) => {
@@ -689,8 +714,9 @@ impl Reader<'_, '_> {
                 let is_predicate = self.function.registers[index].kind.kind == Kind::Predicate;
                 is_predicate.then_some(Source::Not(self.first + index))?
             }
-            Operand::Integer(value) | Operand::Double(value) => Source::Constant(*value),
-            Operand::Single(value) => Source::Constant(u64::from(*value)),
+            Operand::Integer(_) | Operand::Single(_) | Operand::Double(_) => {
+                Source::Constant(constant(operand, kind)?)
+            }
             Operand::Name(name) => Source::Constant(self.names.get(name)?.at),
             Operand::Special(name) => Source::Special(special(name)?),
             _ => return None,
