@@ -410,6 +410,13 @@ fn faults_name_the_thread_and_the_place() {
 fn unknown_instructions_are_named() {
     for statement in [
         "ex2.f32 %r9, %r8;",
+        "max.f32 %r9, %r6, %r7, %r8;",
+        "add.u32 %r9, %r8;",
+        "lop3.b32 %r9, %r8, %r8, %r8;",
+        "setp.lt.and.u32 %p1, %r8, %r9;",
+        "setp.lt.u32 %p1, %r8, %r9, %p2;",
+        "cvt.rn.f16x2.f32 %r9, %r8;",
+        "neg.s32 %r9, %r8, %r8;",
         "mov.b32 %r9, 1.0;",
         "add.f16 %rs1, %rs2, 1.0;",
         "cvt.f16.f32 %rs1, %r8;",

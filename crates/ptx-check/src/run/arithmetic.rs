@@ -5,6 +5,23 @@ use super::space::{window, window_of};
 use super::value::{Compute, function, low, signed, value_of};
 use crate::syntax::{Instruction, Kind, Type};
 
+/// Returns the number of operands from which an instruction computes its result, or `None` if it is
+/// not known.
+pub(super) fn operands(instruction: &Instruction<'_>) -> Option<usize> {
+    let names = &instruction.modifiers[..];
+    Some(match instruction.opcode {
+        "cvt" => 1 + usize::from(names.iter().rev().nth(1).is_some_and(|to| to.ends_with("x2"))),
+        "setp" => 2 + usize::from(names.iter().any(|name| ["and", "or", "xor"].contains(name))),
+        "abs" | "bfind" | "brev" | "clz" | "cnot" | "cos" | "cvta" | "ex2" | "isspacep" | "lg2"
+        | "mov" | "neg" | "not" | "popc" | "rcp" | "rsqrt" | "sin" | "sqrt" | "tanh" => 1,
+        "add" | "and" | "copysign" | "div" | "max" | "min" | "mul" | "mul24" | "or" | "rem"
+        | "shl" | "shr" | "sub" | "xor" => 2,
+        "bfe" | "dp2a" | "dp4a" | "fma" | "mad" | "mad24" | "prmt" | "sad" | "selp" | "shf" => 3,
+        "bfi" | "lop3" => 4,
+        _ => return None,
+    })
+}
+
 /// Returns what an instruction computes, or `None` if it is not known.
 pub(super) fn compute(instruction: &Instruction<'_>) -> Option<Compute> {
     let names = &instruction.modifiers[..];

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::arithmetic::{Wide, compute, update, with_carry};
+use super::arithmetic::{Wide, compute, operands, update, with_carry};
 use super::fault::Error;
 use super::matrix::Product;
 use super::space::Space;
@@ -617,7 +617,7 @@ impl Reader<'_, '_> {
             ("cp", ["async", "wait_group"], [Operand::Integer(count)]) => {
                 Some(Op::WaitForCopies(*count))
             }
-            (_, _, [to, from @ ..]) if from.len() <= 4 => {
+            (_, _, [to, from @ ..]) if operands(read) == Some(from.len()) => {
                 let function = compute(read)?;
                 // Other types, such as pairs, have no constants with a point.
                 let kind = names.last().and_then(|name| Type::parse(name)).unwrap_or_default();
