@@ -456,6 +456,29 @@ fn variables_hold_constants_of_their_size() {
 }
 
 #[test]
+fn atomic_stores_define_memory() {
+    for order in ["relaxed", "release"] {
+        let body = format!("st.{order}.gpu.global.u32 [%rd4], %r2;");
+        assert_eq!(run(&body, 1, 2, &[], 0), Ok(vec![0, 1]));
+    }
+    // Several are no race, and one beside others is.
+    assert_eq!(
+        run(
+            "st.relaxed.gpu.global.u32 [%rd2], 7; st.relaxed.gpu.global.u32 [%rd2+4], 8;",
+            2,
+            1,
+            &[],
+            0
+        ),
+        Ok(vec![7, 8])
+    );
+    let beside = "st.relaxed.gpu.global.u32 [%rd2], %r3; st.global.u32 [%rd2], %r3;";
+    assert!(matches!(broken(beside, 2, 1).rule, Rule::Race { .. }));
+    let early = "atom.global.add.u32 %r9, [%rd4], 1;";
+    assert_eq!(broken(early, 1, 1).rule, Rule::Undefined(0));
+}
+
+#[test]
 fn launches_that_cannot_begin() {
     let text = kernel("");
     let module = parse(&text).unwrap();

@@ -11,6 +11,8 @@ pub(super) enum Use {
     Write,
     /// It reads and perhaps writes as one operation.
     Atomic,
+    /// It writes as one operation.
+    Set,
 }
 
 /// The last accesses to a byte, or to several bytes.
@@ -97,7 +99,9 @@ impl Region {
         if !start.is_multiple_of(bytes) {
             return Err(Fault::at(now, Kind::Misaligned { offset, bytes }));
         }
-        if how != Use::Write && !self.defined[start..end].iter().all(|&defined| defined) {
+        if matches!(how, Use::Read | Use::Atomic)
+            && !self.defined[start..end].iter().all(|&defined| defined)
+        {
             return Err(Fault::at(now, Kind::Undefined { offset }));
         }
         if !self.is_constant {
@@ -261,7 +265,7 @@ impl Trace {
         if meets(&self.write) {
             return race(self.write, true);
         }
-        if how != Use::Atomic && meets(&self.atomic) {
+        if matches!(how, Use::Read | Use::Write) && meets(&self.atomic) {
             return race(self.atomic, true);
         }
         if how != Use::Read
@@ -276,7 +280,7 @@ impl Trace {
                 self.reads[free.unwrap_or(1)] = now;
             }
             Use::Write => *self = Self { write: now, ..Self::default() },
-            Use::Atomic => self.atomic = now,
+            Use::Atomic | Use::Set => self.atomic = now,
         }
         Ok(())
     }

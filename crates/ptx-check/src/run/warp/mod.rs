@@ -474,7 +474,7 @@ impl<'p> Block<'p> {
                 }
             }
             Op::Store { to, from, kind, is_relaxed } => {
-                let how = if *is_relaxed { Use::Atomic } else { Use::Write };
+                let how = if *is_relaxed { Use::Set } else { Use::Write };
                 let values: Vec<Lanes> = from.iter().map(|part| self.lanes(warp, *part)).collect();
                 let addresses = self.lanes(warp, to.base);
                 for lane in each(active) {
