@@ -479,6 +479,27 @@ fn atomic_stores_define_memory() {
 }
 
 #[test]
+fn functions_inside_one_another_have_limits() {
+    // Function `i` calls the next one, some of them twice. None has another instruction.
+    let calls = |count: usize, times: usize| -> String {
+        let mut text = format!(".func f{count}() {{ ret; }}\n");
+        for i in (0..count).rev() {
+            let call = format!("call f{};", i + 1).repeat(times);
+            text += &format!(".func f{i}() {{ {call} }}\n");
+        }
+        text + ".entry k() { call f0; }"
+    };
+    let launch = |text: &str| {
+        let module = parse(text).unwrap();
+        Launch::new(&module, "k").run(&mut [], &[])
+    };
+    assert!(launch(&calls(40, 1)).is_ok());
+    assert!(matches!(launch(&calls(1000, 1)), Err(Error::Unknown { .. })));
+    let empty = calls(40, 2).replace(".func f40() { ret; }", ".func f40() {}");
+    assert!(matches!(launch(&empty), Err(Error::Unknown { .. })));
+}
+
+#[test]
 fn launches_that_cannot_begin() {
     let text = kernel("");
     let module = parse(&text).unwrap();

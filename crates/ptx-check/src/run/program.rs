@@ -227,8 +227,10 @@ struct Place {
     size: u64,
 }
 
-/// Functions that call others many times make at most this many instructions.
+/// Functions that call others many times make at most this many instructions and registers.
 const MOST_STEPS: usize = 1 << 20;
+/// The largest number of functions that wait for one another.
+const MOST_CALLS: usize = 64;
 
 /// Reads a kernel. `address_of` returns the addresses of variables in global memory.
 pub(super) fn program<'m>(
@@ -334,7 +336,10 @@ impl<'m> Builder<'m> {
                         self.push(read, first, Op::Trap);
                         continue;
                     };
-                    if self.calls.contains(&callee.name) || self.code.steps.len() > MOST_STEPS {
+                    // Functions without instructions have registers, too.
+                    let size = self.code.steps.len() + self.code.widths.len();
+                    let is_deep = self.calls.len() >= MOST_CALLS;
+                    if self.calls.contains(&callee.name) || size > MOST_STEPS || is_deep {
                         return Err(refused());
                     }
                     if read.guard.is_some() {
