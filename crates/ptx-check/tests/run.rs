@@ -407,6 +407,26 @@ fn faults_name_the_thread_and_the_place() {
 }
 
 #[test]
+fn barriers_open_for_as_many_threads_as_they_count() {
+    let pairs = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; bar.sync 1, 64; \
+        xor.b32 %r11, %r10, 128; ld.shared.u32 %r12, [%r11]; st.global.u32 [%rd4], %r12;";
+    let others: Vec<u32> = (0..128).map(|thread| thread ^ 32).collect();
+    assert_eq!(run(pairs, 1, 128, &[], 0), Ok(others));
+    // The third warp waits for ever, and the two pairs of four warps do not meet.
+    let alone = broken(pairs, 1, 96);
+    assert_eq!((alone.rule, alone.thread), (Rule::Divergent, [64, 0, 0]));
+    let far = pairs.replace("%r10, 128", "%r10, 256");
+    assert!(matches!(broken(&far, 1, 128).rule, Rule::Race { is_write: true, .. }));
+    for code in [
+        "bar.sync 1, 48;",
+        "bar.sync 1, 0;",
+        "setp.lt.u32 %p1, %r2, 32; @%p1 bar.sync 1, 64; @!%p1 bar.sync 1, 96;",
+    ] {
+        assert_eq!(broken(code, 1, 64).rule, Rule::Divergent, "{code}");
+    }
+}
+
+#[test]
 fn unknown_instructions_are_named() {
     for statement in [
         "ex2.f32 %r9, %r8;",

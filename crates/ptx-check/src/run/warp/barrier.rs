@@ -3,6 +3,7 @@
 use super::{Block, State, Warp, each};
 use crate::run::fault::{Fault, Rule};
 use crate::run::program::{BARRIERS, Barrier, Op};
+use crate::run::value::low;
 
 /// Threads that have arrived at a barrier without waiting.
 #[derive(Debug)]
@@ -29,58 +30,68 @@ impl<'p> Block<'p> {
             }
         }
         let mut opened = false;
-        for (waiting, arrivals) in waiting.into_iter().zip(arrivals) {
-            let Some(&(first, lane)) = waiting.first() else { continue };
-            let count = self.barrier(&self.warps[first], lane).count;
-            let count = count.map(|count| self.value(&self.warps[first], lane, count));
-            if let Some(taken) = self.completed(&waiting, count, arrivals) {
-                self.open(&waiting, arrivals.drain(..taken).collect());
+        for (waiting, arrivals) in waiting.iter().zip(arrivals) {
+            let mut left = &waiting[..];
+            while let Some((woken, taken)) = self.completed(left, arrivals)? {
+                self.open(&left[..woken], arrivals.drain(..taken).collect());
+                left = &left[woken..];
                 opened = true;
             }
         }
         Ok(opened)
     }
 
-    /// Returns how many of those that arrived without waiting complete a barrier, together with the
-    /// threads of these warps and lanes. Returns `None` if threads are missing.
+    /// Returns how many of these warps and lanes that wait, and how many of those that arrived
+    /// without waiting, complete a barrier, the first ones first. Returns `None` if threads are
+    /// missing.
     fn completed(
         &self,
         waiting: &[(usize, usize)],
-        count: Option<u64>,
         arrivals: &[Arrival],
-    ) -> Option<usize> {
+    ) -> Result<Option<(usize, usize)>, Fault> {
+        let Some(&(first, lane)) = waiting.first() else { return Ok(None) };
         let threads: u32 = self.shape.iter().product();
-        if count.is_none() && waiting.len() as u32 != threads {
-            return None;
+        let count = |&(index, lane): &(usize, usize)| {
+            let warp = &self.warps[index];
+            self.barrier(warp, lane).count.map(|count| low(self.value(warp, lane, count), 32))
+        };
+        let wanted = count(&waiting[0]);
+        if wanted.is_none() && waiting.len() as u32 != threads {
+            return Ok(None);
         }
-        let mut present = 0;
-        for (index, warp) in self.warps.iter().enumerate() {
-            let here = waiting.iter().filter(|(other, _)| *other == index);
-            let lanes: u32 = here.fold(0, |all, (_, lane)| all | 1 << lane);
-            if lanes == 0 {
-                continue;
-            }
-            let first = lanes.trailing_zeros() as usize;
+        let divergent = || Fault::rule(self.moment(&self.warps[first], lane), Rule::Divergent);
+        let (mut present, mut woken) = (0, 0);
+        for here in waiting.chunk_by(|(warp, _), (other, _)| warp == other) {
+            let (index, first) = here[0];
+            let warp = &self.warps[index];
             let exist = (threads - 32 * warp.number).min(32);
+            if here.iter().any(|thread| count(thread) != wanted) {
+                return Err(divergent());
+            }
             if self.barrier(warp, first).is_aligned {
                 // All threads of the warp wait at the same instruction.
-                let is_whole = lanes.count_ones() == exist
-                    && each(lanes).all(|lane| warp.at[lane] == warp.at[first]);
+                let is_whole = here.len() as u32 == exist
+                    && here.iter().all(|&(_, lane)| warp.at[lane] == warp.at[first]);
                 if !is_whole {
-                    return None;
+                    return Ok(None);
                 }
                 present += 32;
             } else {
-                present += u64::from(lanes.count_ones());
+                present += here.len() as u64;
+            }
+            woken += here.len();
+            if wanted.is_some_and(|wanted| present >= wanted) {
+                break;
             }
         }
-        let Some(count) = count else { return Some(0) };
+        let Some(wanted) = wanted else { return Ok(Some((woken, 0))) };
         let mut taken = 0;
-        while present < count {
-            present += arrivals.get(taken)?.threads;
+        while present < wanted {
+            let Some(arrival) = arrivals.get(taken) else { return Ok(None) };
+            present += arrival.threads;
             taken += 1;
         }
-        Some(taken)
+        if present > wanted { Err(divergent()) } else { Ok(Some((woken, taken))) }
     }
 
     /// Lets threads continue behind a barrier: what they and those that arrived have done comes
