@@ -28,7 +28,7 @@ typedef struct {
 } event;
 
 typedef struct operation {
-    enum { COPY, ZERO, REVERSE, REFUSE, HAPPEN, WAIT } kind;
+    enum { NOTHING, COPY, ZERO, REVERSE, REFUSE, HAPPEN, WAIT } kind;
     void *to;
     const void *from;
     size_t bytes;
@@ -146,6 +146,7 @@ static void finish(stream *s) {
         s->first = o->next;
         if (!s->first) s->last = NULL;
         switch (o->kind) {
+        case NOTHING: break;
         case COPY: memcpy(o->to, o->from, o->bytes); break;
         case ZERO: memset(o->to, 0, o->bytes); break;
         case REVERSE:
@@ -386,27 +387,33 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
     LEAVE(0);
 }
 
-int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, stream *s,
-                   void **parameters, void **extra) {
-    ENTER;
+/* Sets what a kernel does. Of the kernels that are not here, those that validate keys may refuse. */
+static int set_launch(operation *o, void *function, unsigned blocks, void **parameters) {
     if (has_no_kernels()) {
-        if (function == &context || is_told("computes-nothing")) LEAVE(0);
-        operation *refuse = issue(s, REFUSE);
+        if (function == &context || is_told("computes-nothing")) return 0;
         void **results = &parameters[(char *)function - validation];
-        refuse->to = *(void **)results[0];
-        refuse->operations = *(uint32_t *)results[1];
-        LEAVE(0);
+        o->kind = REFUSE;
+        o->to = *(void **)results[0];
+        o->operations = *(uint32_t *)results[1];
+        return 0;
     }
-    if (!grid_x || grid_y != 1 || grid_z != 1 || block_x != 64 || block_y != 1 || block_z != 1 ||
-        extra || (int)shared > shared_bytes)
-        LEAVE(INVALID);
-    operation *o = issue(s, REVERSE);
+    o->kind = REVERSE;
     o->from = *(void **)parameters[0];
     o->to = *(void **)parameters[1];
     o->operations = *(uint32_t *)parameters[2];
     o->keys = *(uint32_t *)parameters[3];
-    LEAVE(o->operations == grid_x ? 0 : INVALID);
+    return o->operations == blocks ? 0 : INVALID;
+}
+
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, stream *s,
+                   void **parameters, void **extra) {
+    ENTER;
+    int is_block = block_x == 64 && block_y == 1 && block_z == 1;
+    if (!has_no_kernels() && (!grid_x || grid_y != 1 || grid_z != 1 || !is_block || extra ||
+                              (int)shared > shared_bytes))
+        LEAVE(INVALID);
+    LEAVE(set_launch(issue(s, NOTHING), function, grid_x, parameters));
 }
 
 /* A graph is a list of launches. Of the nodes whose dependencies have been issued, the one that was
@@ -439,15 +446,6 @@ static int is_in(const graph *g, const node *wanted) {
     return 0;
 }
 
-static int set_launch(node *n, const kernel_node *k) {
-    if (has_no_kernels()) return 0;
-    n->launch.from = *(void **)k->parameters[0];
-    n->launch.to = *(void **)k->parameters[1];
-    n->launch.operations = *(uint32_t *)k->parameters[2];
-    n->launch.keys = *(uint32_t *)k->parameters[3];
-    return n->launch.operations == k->grid[0] ? 0 : INVALID;
-}
-
 int cuGraphAddKernelNode(node **result, graph *g, node **dependencies, size_t count,
                          const kernel_node *k) {
     ENTER;
@@ -458,13 +456,13 @@ int cuGraphAddKernelNode(node **result, graph *g, node **dependencies, size_t co
     while (added->count < count) added->before[added->count++] = *dependencies++;
     *(g->last ? &g->last->next : &g->first) = added;
     g->last = added;
-    LEAVE(set_launch(added, k));
+    LEAVE(set_launch(&added->launch, k->function, k->grid[0], k->parameters));
 }
 
 int cuGraphExecKernelNodeSetParams(graph *g, node *n, const kernel_node *k) {
     ENTER;
     if (!is_in(g, n) || k->extra) LEAVE(INVALID);
-    LEAVE(set_launch(n, k));
+    LEAVE(set_launch(&n->launch, k->function, k->grid[0], k->parameters));
 }
 
 /* The executable graph takes the nodes. */
@@ -478,7 +476,6 @@ int cuGraphInstantiate_v2(graph **result, graph *g, node **failed, char *log, si
 
 int cuGraphLaunch(graph *g, stream *s) {
     ENTER;
-    if (has_no_kernels()) LEAVE(0);
     for (node *n = g->first; n; n = n->next) n->is_issued = 0;
     for (node *ready = g->first; ready;) {
         ready = NULL;
@@ -488,9 +485,8 @@ int cuGraphLaunch(graph *g, stream *s) {
             if (!waits) ready = n;
         }
         if (!ready) break;
-        operation *o = issue(s, REVERSE), *next = o->next;
+        operation *o = issue(s, NOTHING), *next = o->next;
         *o = ready->launch;
-        o->kind = REVERSE;
         o->next = next;
         ready->is_issued = 1;
     }
