@@ -387,7 +387,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
     LEAVE(0);
 }
 
-/* Sets what a kernel does. Of the kernels that are not here, those that validate keys may refuse. */
+/* Sets what a kernel does. Of kernels that are not here, those that validate keys may refuse. */
 static int set_launch(operation *o, void *function, unsigned blocks, void **parameters) {
     if (has_no_kernels()) {
         if (function == &context || is_told("computes-nothing")) return 0;
