@@ -568,6 +568,15 @@ def test_seed_files(tmp_path, monkeypatch):
     seed = read_seed(str(path))
     assert len(seed) == 32
     assert main(["seed", str(path)]) == 1
+
+    def no_links(*_):
+        raise OSError(errno.EPERM, "no links")
+
+    # Two commands at once, each of which finds no file, on a file system without links.
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", no_links)
+        patched.setattr(Path, "exists", lambda _: False)
+        assert main(["seed", str(path)]) == 1
     assert read_seed(str(path)) == seed
 
     def full(_):

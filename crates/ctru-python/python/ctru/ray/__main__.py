@@ -21,7 +21,7 @@ from pathlib import Path
 import ray
 
 from .. import SETS
-from . import _files, _job
+from . import _job
 from ._work import Work
 
 
@@ -90,9 +90,17 @@ def write_seed(path: Path) -> None:
     """Writes 32 random bytes to a new file that its owner alone may read."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _, has_name = _files.create(path, 0o600, lambda file: file.write(secrets.token_bytes(32)))
-        if not has_name:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        # A file that got its name later could replace that of another command, where the file
+        # system has no links. Nobody takes a shorter file for a seed.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
         # Keys may depend on the seed soon, so its name must outlast a loss of power.
         try:
             os.fsync(folder)
