@@ -1,9 +1,9 @@
 //! `ctru kat check`: checks files of known-answer vectors.
 //!
 //! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
-//! record is checked three times: by the methods of the key types, by an engine that receives the
-//! keys with each batch, and by an engine that has loaded the keys. A file can also be a response
-//! file of NTRU Prime, whose records are checked by the methods of the key types.
+//! record is checked by the methods of the key types and, if the engine has the set, by an engine that
+//! receives the keys with each batch and by one that has loaded the keys. A file can also be a
+//! response file of NTRU Prime, whose records are checked by the methods of the key types.
 //!
 //! Vectors are not secret. So the report shows bytes of them, and the text of a file and the seeds
 //! are not wiped. Keys and shared secrets are wiped all the same, as everywhere in this program.
@@ -11,7 +11,7 @@
 mod drbg;
 mod response;
 
-use std::io::Write;
+use std::io::{BufRead, Write};
 
 use clap::Subcommand;
 use ctru_kem::engine::BatchEngine;
@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 
 use crate::engine::{Chosen, EngineArgs};
 use crate::error::Error;
-use crate::lines;
+use crate::lines::{self, Lines};
 use crate::names::{self, PathOrStdio};
 use crate::transcript::{ApiPath, Bytes, Inputs, Transcript, transcripts};
 use response::Taken;
@@ -44,10 +44,10 @@ enum Action {
     /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
     /// sk, encaps_seed, ct, ss, bad_ct and bad_ss. Records of NTRU Prime have the field set, such
     /// as sntrup761, and no n, pk_encoding and z; a file can also be a response file (.rsp) of the
-    /// submission of NTRU Prime. Byte strings are hexadecimal. Each record is
-    /// checked by the methods of the key types and by the engine. The last line of the report is "N
-    /// passed, M failed". A file that has no records, cannot be read or has a line of more than
-    /// 65536 bytes counts as one failure.
+    /// submission of NTRU Prime. Byte strings are hexadecimal. Each record is checked by the
+    /// methods of the key types and, if it has the set, by the engine. The last line of the report
+    /// is "N passed, M failed". A file that has no records, cannot be read or has a line of more
+    /// than 65536 bytes counts as one more failure.
     ///
     /// Records are not secret: the report shows bytes of fields that are wrong, and not all of them
     /// are wiped in memory.
@@ -60,39 +60,11 @@ enum Action {
     },
 }
 
-/// The result of checking one file.
-#[derive(Debug, Default)]
-struct Report {
-    /// The number of records that agree in all fields.
-    passed: usize,
-    /// The number of other records, plus the number of lines that are not records.
-    failed: usize,
-    /// All differences.
-    failures: Vec<Failure>,
-}
+/// What is wrong with a record: the field, or `None` if it is the whole line, and a message.
+type Wrong = (Option<&'static str>, String);
 
-/// A difference between a record and the computed values.
-#[derive(Debug)]
-struct Failure {
-    /// The line number of the record, from 1.
-    line: usize,
-    /// The wrong field, or `None` if the whole line is wrong.
-    field: Option<&'static str>,
-    problem: String,
-}
-
-impl Report {
-    /// Takes what is wrong with the record of a line.
-    fn take(&mut self, line: usize, wrong: Vec<Wrong>) {
-        if wrong.is_empty() {
-            self.passed += 1;
-        } else {
-            self.failed += 1;
-        }
-        let failure = |(field, problem)| Failure { line, field, problem };
-        self.failures.extend(wrong.into_iter().map(failure));
-    }
-}
+/// The number of the line of a record, and all that is wrong with the record.
+type Checked = (usize, Vec<Wrong>);
 
 /// Runs the command. Returns whether all records passed.
 ///
@@ -107,19 +79,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
 fn check_files(files: &[PathOrStdio], chosen: &Chosen, out: &mut dyn Write) -> Result<bool, Error> {
     let (mut passed, mut failed) = (0, 0);
     for file in files {
-        match check_file(file, chosen) {
-            Ok(report) => {
-                for Failure { line, field, problem } in &report.failures {
-                    let problem = visible(problem);
-                    match field {
-                        Some(field) => writeln!(out, "{file}:{line}: {field}: {problem}")?,
-                        None => writeln!(out, "{file}:{line}: {problem}")?,
-                    }
-                }
-                let records = report.passed + report.failed;
-                writeln!(out, "{file}: {records} records, {} wrong", report.failed)?;
-                passed += report.passed;
-                failed += report.failed;
+        let mut count = [0, 0];
+        match check_file(file, chosen, &mut count, out) {
+            Ok(()) => {
+                let [right, wrong] = count;
+                writeln!(out, "{file}: {} records, {wrong} wrong", right + wrong)?;
             }
             Err(
                 error @ (Error::Read { .. }
@@ -132,67 +96,81 @@ fn check_files(files: &[PathOrStdio], chosen: &Chosen, out: &mut dyn Write) -> R
             }
             Err(error) => return Err(error),
         }
+        passed += count[0];
+        failed += count[1];
     }
     writeln!(out, "{passed} passed, {failed} failed")?;
     Ok(failed == 0)
 }
 
-/// Checks one file.
+/// Checks one file. Adds the numbers of right and of wrong records to `count`, and writes what is
+/// wrong after each batch, so that memory need not hold it for a whole file.
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
 /// [`Error::Utf16`] if the file has another encoding than UTF-8,
-/// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails.
-fn check_file(file: &PathOrStdio, chosen: &Chosen) -> Result<Report, Error> {
+/// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails,
+/// [`Error::Report`] if standard output fails.
+fn check_file(
+    file: &PathOrStdio,
+    chosen: &Chosen,
+    count: &mut [usize; 2],
+    out: &mut dyn Write,
+) -> Result<(), Error> {
     let mut lines = lines::open(file)?;
-    let mut report = Report::default();
     let mut responses = response::Reader::default();
     loop {
-        let mut records = Vec::new();
-        let mut has_responses = false;
-        while records.len() < RECORDS_PER_BATCH {
-            // The number of the next line that is not blank is known once it is read.
-            let Some(line) = lines.next()?.map(<[u8]>::to_vec) else { break };
-            match responses.take(&line, lines.number) {
-                Taken::Part => continue,
-                Taken::Whole(response) => {
-                    has_responses = true;
-                    report.take(response.line, response.check());
-                    continue;
-                }
-                Taken::Other => {}
-            }
-            match Record::parse(&line) {
-                Ok(record) => records.push((lines.number, record)),
-                Err((field, problem)) => {
-                    report.failed += 1;
-                    report.failures.push(Failure { line: lines.number, field, problem });
-                }
-            }
-        }
-        if records.is_empty() && !has_responses {
-            break;
-        }
+        let (mut records, mut checked) = (Vec::new(), Vec::new());
+        let is_more = read_batch(&mut lines, &mut responses, &mut records, &mut checked);
         for parameters in Parameters::ALL.iter().copied() {
             let batch: Vec<_> =
                 records.iter().filter(|(_, record)| record.parameters == parameters).collect();
             if !batch.is_empty() {
-                check_records(&batch, chosen.open()?.engine(), parameters, &mut report)?;
+                check_records(&batch, chosen.open()?.engine(), parameters, &mut checked)?;
             }
         }
+        checked.sort_by_key(|(line, _)| *line);
+        for (line, wrong) in checked {
+            for (field, problem) in &wrong {
+                let field = field.map_or_else(String::new, |field| format!("{field}: "));
+                writeln!(out, "{file}:{line}: {field}{}", visible(problem))?;
+            }
+            count[usize::from(!wrong.is_empty())] += 1;
+        }
+        if !is_more? {
+            let has_records = *count != [0, 0];
+            return has_records.then_some(()).ok_or(Error::NoRecords { file: file.to_string() });
+        }
     }
-    if let Some(response) = responses.unfinished() {
-        report.take(response.line, response.check());
-    }
-    if report.passed + report.failed == 0 {
-        return Err(Error::NoRecords { file: file.to_string() });
-    }
-    report.failures.sort_by_key(|failure| failure.line);
-    Ok(report)
 }
 
-/// The number of records that are checked together. It is enough to occupy all cores, and it bounds
-/// the memory for long files.
+/// Reads a batch of records, or checks those that no engine checks. Returns `false` at the end of
+/// the file.
+fn read_batch(
+    lines: &mut Lines<impl BufRead>,
+    responses: &mut response::Reader,
+    records: &mut Vec<(usize, Record)>,
+    checked: &mut Vec<Checked>,
+) -> Result<bool, Error> {
+    while records.len() + checked.len() < RECORDS_PER_BATCH {
+        // The number of the next line that is not blank is known once it is read.
+        let Some(line) = lines.next()?.map(<[u8]>::to_vec) else {
+            checked.extend(responses.unfinished().map(|response| response.check()));
+            return Ok(false);
+        };
+        match responses.take(&line, lines.number) {
+            Taken::Part => {}
+            Taken::Whole(response) => checked.push(response.check()),
+            Taken::Other => match Record::parse(&line) {
+                Ok(record) => records.push((lines.number, record)),
+                Err(wrong) => checked.push((lines.number, vec![wrong])),
+            },
+        }
+    }
+    Ok(true)
+}
+
+/// The number of records that are checked together. It is enough to occupy all cores.
 const RECORDS_PER_BATCH: usize = 256;
 
 /// A record as the file holds it.
@@ -227,9 +205,6 @@ struct Record {
     bad_ss: Bytes,
 }
 
-/// The wrong field, or `None` if the whole line is wrong, and a message.
-type Wrong = (Option<&'static str>, String);
-
 impl Record {
     fn parse(line: &[u8]) -> Result<Self, Wrong> {
         let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
@@ -240,6 +215,9 @@ impl Record {
             (None, Some(n)) => n.to_string().parse().map_err(|error| invalid("n", error))?,
             (None, None) => return Err((None, "the record names no parameter set".into())),
         };
+        if line.n.is_some_and(|n| n as usize != Parameters::from(set).degree()) {
+            return Err((Some("n"), format!("is not that of {set}")));
+        }
         let encoding = line.pk_encoding.map_or(Ok(Encoding::default()), str::parse);
         let encoding = encoding.map_err(|error| invalid("pk_encoding", error))?;
         let parameters =
@@ -341,7 +319,7 @@ fn check_records(
     records: &[&(usize, Record)],
     engine: &dyn BatchEngine,
     parameters: Parameters,
-    report: &mut Report,
+    checked: &mut Vec<Checked>,
 ) -> Result<(), Error> {
     let mut sound = Vec::new();
     let mut inputs = Vec::with_capacity(records.len());
@@ -351,42 +329,31 @@ fn check_records(
                 sound.push((*line, record));
                 inputs.push(input);
             }
-            Err((field, problem)) => {
-                report.failed += 1;
-                report.failures.push(Failure { line: *line, field, problem });
-            }
+            Err(wrong) => checked.push((*line, vec![wrong])),
         }
     }
     // If several API paths give the same difference, it is reported once, with all their names.
-    let mut differences: Vec<Vec<(&'static str, String, Vec<ApiPath>)>> =
+    let mut differences: Vec<Vec<(&'static str, String, Vec<String>)>> =
         vec![Vec::new(); sound.len()];
-    for path in ApiPath::ALL {
+    let supported = engine.supports(parameters);
+    for path in ApiPath::ALL.into_iter().filter(|&path| supported || path == ApiPath::KeyTypes) {
         let transcripts = transcripts(path, engine, parameters, &inputs)?;
         for ((transcript, (_, record)), told) in
             transcripts.iter().zip(&sound).zip(&mut differences)
         {
             for (field, problem) in record.compare(transcript) {
                 match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
-                    Some((_, _, paths)) => paths.push(path),
-                    None => told.push((field, problem, vec![path])),
+                    Some((_, _, paths)) => paths.push(path.to_string()),
+                    None => told.push((field, problem, vec![path.to_string()])),
                 }
             }
         }
     }
-    for ((line, _), told) in sound.into_iter().zip(differences) {
-        if told.is_empty() {
-            report.passed += 1;
-        } else {
-            report.failed += 1;
-        }
-        report.failures.extend(told.into_iter().map(|(field, problem, paths)| {
-            let paths: Vec<_> = paths.iter().map(ApiPath::to_string).collect();
-            Failure {
-                line,
-                field: Some(field),
-                problem: format!("{problem} ({})", paths.join(", ")),
-            }
-        }));
-    }
+    checked.extend(sound.into_iter().zip(differences).map(|((line, _), told)| {
+        let wrong = told.into_iter().map(|(field, problem, paths)| {
+            (Some(field), format!("{problem} ({})", paths.join(", ")))
+        });
+        (line, wrong.collect())
+    }));
     Ok(())
 }

@@ -6,7 +6,7 @@ use ctru_kem::{
 };
 
 use super::drbg::Drbg;
-use super::{Wrong, bytes, difference, invalid};
+use super::{Checked, Wrong, bytes, difference, invalid};
 use crate::transcript::Bytes;
 
 /// The fields of a record, in their order.
@@ -23,7 +23,7 @@ pub(super) struct Reader {
 pub(super) struct Response {
     set: Option<Set>,
     /// The number of the line with `count`.
-    pub(super) line: usize,
+    line: usize,
     fields: [Option<String>; FIELDS.len()],
 }
 
@@ -71,11 +71,16 @@ impl Reader {
 }
 
 impl Response {
-    /// Computes the record again. Returns what differs.
+    /// Computes the record again.
     ///
     /// The words of a polynomial are one request each, as in the submission, or all words are one
     /// request, as in PQClean and liboqs.
-    pub(super) fn check(&self) -> Vec<Wrong> {
+    pub(super) fn check(&self) -> Checked {
+        (self.line, self.wrong())
+    }
+
+    /// Returns what differs.
+    fn wrong(&self) -> Vec<Wrong> {
         let set = self.set.filter(|set| set.scheme() == Scheme::NtruPrime);
         let Some(set) = set else {
             return vec![(None, "no line before the record names a set of NTRU Prime".to_owned())];
