@@ -123,7 +123,7 @@ fn parse(
                 Some(found) => Problem::Foreign { wanted, found: found.to_owned() },
                 None => Problem::Length {
                     wanted,
-                    expected: lengths(wanted, parameters),
+                    expected: lengths(wanted, named),
                     actual: contents.len(),
                 },
             });
@@ -284,36 +284,36 @@ fn parse_key_file(kind: Kind, der: &[u8]) -> Result<Parsed, Problem> {
     }
 }
 
-/// Returns the description of the object whose raw form has this length, if there is one: of `set`,
-/// or else of any set of CTRU-Prime.
-fn identify(length: usize, set: Option<Set>) -> Option<Object> {
+/// Returns the objects that a raw form can be, with their lengths: those of `set`, or else of all
+/// sets of CTRU-Prime.
+fn raw_objects(set: Option<Set>) -> impl Iterator<Item = (usize, Object)> {
     let is_candidate = move |parameters: &&Parameters| match set {
         Some(set) => parameters.set() == set,
         None => parameters.set().scheme() == Scheme::CtruPrime,
     };
-    let candidates = || Parameters::ALL.iter().filter(is_candidate).copied();
-    let mut objects = Kind::ALL
-        .into_iter()
-        .flat_map(|kind| candidates().map(move |parameters| (kind, parameters)));
-    let (kind, parameters) =
-        objects.find(|&(kind, parameters)| kind.length(parameters) == Some(length))?;
-    let encoding = (kind != Kind::Ciphertext).then_some(parameters.encoding());
-    Some(Object { kind, set: parameters.set(), encoding })
+    Kind::ALL.into_iter().flat_map(move |kind| {
+        Parameters::ALL.iter().filter(is_candidate).filter_map(move |&parameters| {
+            let encoding = (kind != Kind::Ciphertext).then_some(parameters.encoding());
+            Some((kind.length(parameters)?, Object { kind, set: parameters.set(), encoding }))
+        })
+    })
 }
 
-/// Returns a list of the lengths of objects for a message.
-fn lengths(kinds: &[Kind], parameters: Option<Parameters>) -> String {
-    let length =
-        |kind: Kind, parameters| kind.length(parameters).unwrap_or(ctru_kem::SHARED_SECRET_BYTES);
-    let of_kind = |&kind: &Kind| match parameters {
-        Some(parameters) => vec![format!("{} for {}", length(kind, parameters), parameters.set())],
-        None => Parameters::ALL
-            .iter()
-            .copied()
-            .map(|parameters| format!("{} for {parameters}", length(kind, parameters)))
-            .collect(),
-    };
-    kinds.iter().flat_map(of_kind).collect::<Vec<_>>().join(", ")
+/// Returns the description of the object whose raw form has this length, if there is one.
+fn identify(length: usize, set: Option<Set>) -> Option<Object> {
+    raw_objects(set).find(|&(its, _)| its == length).map(|(_, object)| object)
+}
+
+/// Returns a list of the lengths of raw objects for a message.
+fn lengths(kinds: &[Kind], set: Option<Set>) -> String {
+    let objects = raw_objects(set).filter(|(_, object)| kinds.contains(&object.kind));
+    let mut lengths: Vec<_> =
+        objects.map(|(length, object)| format!("{length} for a {object}")).collect();
+    lengths.dedup();
+    if set.is_none() {
+        lengths.push("or a key of NTRU Prime and its --set".to_owned());
+    }
+    lengths.join(", ")
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn wrong_keys_are_told_from_right_ones() {
         "foreign: not a valid private key: the secret polynomial and h do not belong together",
         "ones.pub: not a valid public key",
         "c: a CTRU-Prime-653 ciphertext, not a public key or private key",
-        "short: 1352 bytes are no public key or private key; expected 994 for CTRU-Prime-653",
+        "short: 1352 bytes are no public key or private key; expected 994 for a CTRU-Prime-653",
         "s: 32 bytes are no public key or private key",
     ];
     assert_eq!(errors.len(), expected.len(), "{errors:?}");

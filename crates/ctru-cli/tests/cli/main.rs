@@ -263,7 +263,10 @@ fn files_that_are_no_keys() {
         assert_contains(&error, &[&format!("error: {name}: "), message]);
     }
     let error = sandbox.fail("decaps --key k --ciphertext empty --secret t");
-    assert_contains(&error, &["empty: 0 bytes are no ciphertext; expected 952 for CTRU-Prime-761"]);
+    assert_contains(
+        &error,
+        &["empty: 0 bytes are no ciphertext; expected 952 for a CTRU-Prime-761"],
+    );
 }
 
 #[test]
@@ -486,6 +489,12 @@ fn secrets_agree_for_ntru_prime() {
         let report = sandbox.succeed("check k k.pub");
         assert_contains(&report, &[&format!("valid {set} mixed-radix private key")]);
     }
+    // No message expects a length that only `--set` makes right.
+    sandbox.succeed("keygen --set sntrup761 --out k --raw --force");
+    let error = sandbox.fail("check k");
+    assert_contains(&error, &["1763 bytes are no", "or a key of NTRU Prime and its --set"]);
+    assert!(!error.contains("1763 for"), "{error}");
+    assert_contains(&sandbox.fail("check k --set sntrup653"), &["expected 994 for a sntrup653"]);
     // Raw public keys of sntrup653 have the length of those of CTRU-Prime-653.
     for raw in ["--raw", ""] {
         sandbox.succeed(&format!("keygen --set 653 --out k {raw} --force"));
