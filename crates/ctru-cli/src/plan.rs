@@ -22,8 +22,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     op: Op,
     /// Number of operations
-    #[arg(long, value_name = "N")]
-    batch: usize,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
     /// Use one key for all operations, not one for each
     #[arg(long)]
     one_key: bool,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let keys = if args.one_key { Keys::One } else { Keys::Each };
     let parameters = args.set.into();
     let gpus = (args.gpu.as_str(), args.gpus);
-    let batch = (operation, args.batch, keys, place);
+    let batch = (operation, args.batch as usize, keys, place);
     let plan = of_batch(parameters, &DeviceOptions::default(), gpus, batch)?;
     write!(out, "{plan}")?;
     Ok(())

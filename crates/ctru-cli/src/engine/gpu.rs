@@ -1,5 +1,6 @@
 //! The engine on NVIDIA GPUs, and its options.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
@@ -31,10 +32,6 @@ pub(crate) struct GpuArgs {
         value_parser = RangedU64ValueParser::<usize>::new().range(..=(usize::MAX >> 20) as u64)
     )]
     memory: usize,
-    /// The largest chunk in which key generation inverts as Itoh and Tsujii do, not by division
-    /// steps [default: what is best on an H200]
-    #[arg(long, value_name = "N")]
-    itoh_tsujii_max_chunk: Option<usize>,
 }
 
 /// Returns whether the error says that GPUs exist, but that one of the requested numbers does not.
@@ -60,17 +57,18 @@ impl GpuArgs {
             chunk: self.chunk,
             slots: self.slots,
             memory_limit: self.memory << 20,
-            itoh_tsujii_max_chunk: self.itoh_tsujii_max_chunk,
             ..DeviceOptions::default()
         };
         let devices = cuda::devices()?;
-        let find = |&index: &u32| {
+        let find = |index| {
             let found = devices.iter().find(|device| device.index == index).cloned();
             found.ok_or_else(|| {
                 Error::from(RuntimeError::UnknownDevice { index, count: devices.len() as u32 })
             })
         };
-        Ok(Gpu { infos: self.gpus.iter().map(find).collect::<Result<_, _>>()?, options })
+        // A GPU that is named twice is one GPU, also in records.
+        let gpus: BTreeSet<u32> = self.gpus.iter().copied().collect();
+        Ok(Gpu { infos: gpus.into_iter().map(find).collect::<Result<_, _>>()?, options })
     }
 }
 
@@ -82,9 +80,7 @@ impl Gpu {
     pub(crate) fn open(&self) -> Result<Vec<CudaDevice>, Error> {
         Ok(self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<_, _>>()?)
     }
-}
 
-impl Gpu {
     /// Opens the GPUs, and creates an engine on them.
     ///
     /// # Errors
