@@ -55,7 +55,8 @@ use ctru_program::{Output, tell};
 
 use crate::error::Error;
 
-/// The post-quantum KEM CTRU-Prime on files and in benchmarks. Not standardised: see `ctru info`.
+/// The KEMs CTRU-Prime and Streamlined NTRU Prime on files and in benchmarks. CTRU-Prime is not
+/// standardised: see `ctru info`.
 #[derive(Debug, Parser)]
 #[command(name = "ctru", version, arg_required_else_help = true)]
 struct Cli {

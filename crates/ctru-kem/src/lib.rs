@@ -2,7 +2,7 @@
 #![cfg_attr(all(feature = "std", feature = "getrandom"), doc = include_str!("../README.md"))]
 #![cfg_attr(
     not(all(feature = "std", feature = "getrandom")),
-    doc = "The post-quantum KEM CTRU-Prime."
+    doc = "The post-quantum KEMs CTRU-Prime and Streamlined NTRU Prime."
 )]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -26,13 +26,13 @@ pub(super) fn page(records: &[(String, Record)]) -> String {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
   content="default-src 'none'; style-src 'unsafe-inline'">
-<title>CTRU-Prime: measurements</title>
+<title>ctru: measurements</title>
 <style>
 {style}</style>
 </head>
 <body>
 <main>
-<h1>CTRU-Prime, measured</h1>
+<h1>ctru, measured</h1>
 <p><strong>Not standardised.</strong> CTRU-Prime has had far less cryptanalysis than ML-KEM or NTRU
 Prime. Use it for research and measurements only.</p>
 <p>Rates are operations per second. The bars of a column have one scale.</p>

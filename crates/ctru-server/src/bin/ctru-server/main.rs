@@ -1,4 +1,4 @@
-//! The program `ctru-server`: serves CTRU-Prime over gRPC, and puts load on a server.
+//! The program `ctru-server`: serves the KEMs over gRPC, and puts load on a server.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -19,7 +19,7 @@ use clap::{Parser, Subcommand};
 use ctru_program::{tell, visible};
 use ctru_server::SealingKeys;
 
-/// CTRU-Prime over gRPC: many small callers, one engine. The scheme is not standardised.
+/// CTRU-Prime and NTRU Prime over gRPC: many small callers, one engine. No NIST standard has them.
 #[derive(Debug, Parser)]
 #[command(name = "ctru-server", version, arg_required_else_help = true)]
 struct Cli {
