@@ -1,9 +1,10 @@
 //! `ctru kat check`: checks files of known-answer vectors.
 //!
 //! A file holds one JSON object per line, with the fields that `ctru kat check --help` lists. Each
-//! record is checked by the methods of the key types and, if the engine has the set, by an engine that
-//! receives the keys with each batch and by one that has loaded the keys. A file can also be a
-//! response file of NTRU Prime, whose records are checked by the methods of the key types.
+//! record is checked by the methods of the key types. If the engine has the set, it is also checked
+//! by an engine that receives the keys with each batch, and by one that has loaded the keys. A file
+//! can also be a response file of NTRU Prime, whose records are checked by the methods of the key
+//! types.
 //!
 //! Vectors are not secret. So the report shows bytes of them, and the text of a file and the seeds
 //! are not wiped. Keys and shared secrets are wiped all the same, as everywhere in this program.
@@ -122,12 +123,9 @@ fn check_file(
     loop {
         let (mut records, mut checked) = (Vec::new(), Vec::new());
         let is_more = read_batch(&mut lines, &mut responses, &mut records, &mut checked);
-        for parameters in Parameters::ALL.iter().copied() {
-            let batch: Vec<_> =
-                records.iter().filter(|(_, record)| record.parameters == parameters).collect();
-            if !batch.is_empty() {
-                check_records(&batch, chosen.open()?.engine(), parameters, &mut checked)?;
-            }
+        while let Some(parameters) = records.last().map(|(_, record)| record.parameters) {
+            let batch = records.extract_if(.., |(_, record)| record.parameters == parameters);
+            check_records(batch.collect(), chosen.open()?.engine(), parameters, &mut checked)?;
         }
         checked.sort_by_key(|(line, _)| *line);
         for (line, wrong) in checked {
@@ -194,15 +192,10 @@ struct Line<'a> {
 /// A key pair, an encapsulation, its decapsulation, and the decapsulation of a changed ciphertext.
 struct Record {
     parameters: Parameters,
-    keygen_seed: [u8; SEED_BYTES],
-    z: [u8; SEED_BYTES],
-    pk: Bytes,
-    sk: Bytes,
-    encaps_seed: [u8; SEED_BYTES],
-    ct: Bytes,
-    ss: Bytes,
-    bad_ct: Bytes,
-    bad_ss: Bytes,
+    /// The inputs. The first of the ciphertexts and the keys are also the outputs that must result.
+    inputs: Inputs,
+    /// The secrets of the two ciphertexts.
+    secrets: [Bytes; 2],
 }
 
 impl Record {
@@ -228,62 +221,54 @@ impl Record {
             // This scheme has no z.
             _ => [0; SEED_BYTES],
         };
-        Ok(Self {
-            parameters,
+        let inputs = Inputs {
             keygen_seed: seed("keygen_seed", line.keygen_seed)?,
             z,
-            pk: bytes("pk", line.pk)?,
-            sk: bytes("sk", line.sk)?,
+            encapsulation_key: bytes("pk", line.pk)?,
             encaps_seed: seed("encaps_seed", line.encaps_seed)?,
-            ct: bytes("ct", line.ct)?,
-            ss: bytes("ss", line.ss)?,
-            bad_ct: bytes("bad_ct", line.bad_ct)?,
-            bad_ss: bytes("bad_ss", line.bad_ss)?,
-        })
+            decapsulation_key: bytes("sk", line.sk)?,
+            ciphertexts: [bytes("ct", line.ct)?, bytes("bad_ct", line.bad_ct)?],
+        };
+        with_parameters!(parameters, P => check_values::<P>(&inputs))?;
+        let secrets = [bytes("ss", line.ss)?, bytes("bad_ss", line.bad_ss)?];
+        Ok(Self { parameters, inputs, secrets })
     }
+}
 
-    /// Returns the inputs of the operations.
-    fn inputs(&self) -> Result<Inputs, Wrong> {
-        with_parameters!(self.parameters, P => self.check_values::<P>())?;
-        Ok(Inputs {
-            keygen_seed: self.keygen_seed,
-            z: self.z,
-            encapsulation_key: self.pk.clone(),
-            encaps_seed: self.encaps_seed,
-            decapsulation_key: self.sk.clone(),
-            ciphertexts: [self.ct.clone(), self.bad_ct.clone()],
-        })
+/// Checks that keys are well-formed, and that ciphertexts have the right length.
+fn check_values<P: ParameterSet>(inputs: &Inputs) -> Result<(), Wrong> {
+    EncapsulationKey::<P>::from_bytes(&inputs.encapsulation_key)
+        .map_err(|error| invalid("pk", error))?;
+    DecapsulationKey::<P>::from_bytes(&inputs.decapsulation_key)
+        .map_err(|error| invalid("sk", error))?;
+    for (field, bytes) in ["ct", "bad_ct"].into_iter().zip(&inputs.ciphertexts) {
+        Ciphertext::<P>::from_bytes(bytes).map_err(|error| invalid(field, error))?;
     }
+    Ok(())
+}
 
-    /// Checks that keys are well-formed, and that ciphertexts have the right length.
-    fn check_values<P: ParameterSet>(&self) -> Result<(), Wrong> {
-        EncapsulationKey::<P>::from_bytes(&self.pk).map_err(|error| invalid("pk", error))?;
-        DecapsulationKey::<P>::from_bytes(&self.sk).map_err(|error| invalid("sk", error))?;
-        for (field, bytes) in [("ct", &self.ct), ("bad_ct", &self.bad_ct)] {
-            Ciphertext::<P>::from_bytes(bytes).map_err(|error| invalid(field, error))?;
-        }
-        Ok(())
-    }
-
-    /// Returns the name of each field that differs from the transcript, and a text that describes
-    /// the difference.
-    fn compare(&self, transcript: &Transcript) -> Vec<(&'static str, String)> {
-        let [decapsulated, rejected] = &transcript.decapsulated;
-        [
-            ("pk", "KeyGen", &self.pk, &transcript.encapsulation_key),
-            ("sk", "KeyGen", &self.sk, &transcript.decapsulation_key),
-            ("ct", "Encaps", &self.ct, &transcript.ciphertext),
-            ("ss", "Encaps", &self.ss, &transcript.shared_secret),
-            ("ss", "Decaps(ct)", &self.ss, decapsulated),
-            ("bad_ss", "Decaps(bad_ct)", &self.bad_ss, rejected),
-        ]
-        .into_iter()
-        .filter_map(|(field, operation, expected, actual)| {
-            let difference = difference(expected, actual)?;
-            Some((field, format!("{operation} gives other bytes: {difference}")))
-        })
-        .collect()
-    }
+/// Returns the name of each field of a record that differs from the transcript, and a text that
+/// describes the difference.
+fn compare(
+    inputs: &Inputs,
+    [ss, bad_ss]: &[Bytes; 2],
+    transcript: &Transcript,
+) -> Vec<(&'static str, String)> {
+    let [decapsulated, rejected] = &transcript.decapsulated;
+    [
+        ("pk", "KeyGen", &inputs.encapsulation_key, &transcript.encapsulation_key),
+        ("sk", "KeyGen", &inputs.decapsulation_key, &transcript.decapsulation_key),
+        ("ct", "Encaps", &inputs.ciphertexts[0], &transcript.ciphertext),
+        ("ss", "Encaps", ss, &transcript.shared_secret),
+        ("ss", "Decaps(ct)", ss, decapsulated),
+        ("bad_ss", "Decaps(bad_ct)", bad_ss, rejected),
+    ]
+    .into_iter()
+    .filter_map(|(field, operation, expected, actual)| {
+        let difference = difference(expected, actual)?;
+        Some((field, format!("{operation} gives other bytes: {difference}")))
+    })
+    .collect()
 }
 
 fn invalid(field: &'static str, error: impl std::error::Error) -> Wrong {
@@ -316,32 +301,24 @@ fn difference(expected: &[u8], actual: &[u8]) -> Option<String> {
 
 /// Checks records of these parameters. Each record comes with its line number.
 fn check_records(
-    records: &[&(usize, Record)],
+    records: Vec<(usize, Record)>,
     engine: &dyn BatchEngine,
     parameters: Parameters,
     checked: &mut Vec<Checked>,
 ) -> Result<(), Error> {
-    let mut sound = Vec::new();
-    let mut inputs = Vec::with_capacity(records.len());
-    for (line, record) in records {
-        match record.inputs() {
-            Ok(input) => {
-                sound.push((*line, record));
-                inputs.push(input);
-            }
-            Err(wrong) => checked.push((*line, vec![wrong])),
-        }
-    }
+    let (outputs, inputs): (Vec<_>, Vec<_>) = records
+        .into_iter()
+        .map(|(line, Record { inputs, secrets, .. })| ((line, secrets), inputs))
+        .unzip();
     // If several API paths give the same difference, it is reported once, with all their names.
     let mut differences: Vec<Vec<(&'static str, String, Vec<String>)>> =
-        vec![Vec::new(); sound.len()];
+        vec![Vec::new(); inputs.len()];
     let supported = engine.supports(parameters);
     for path in ApiPath::ALL.into_iter().filter(|&path| supported || path == ApiPath::KeyTypes) {
         let transcripts = transcripts(path, engine, parameters, &inputs)?;
-        for ((transcript, (_, record)), told) in
-            transcripts.iter().zip(&sound).zip(&mut differences)
-        {
-            for (field, problem) in record.compare(transcript) {
+        for (row, transcript) in transcripts.iter().enumerate() {
+            let told = &mut differences[row];
+            for (field, problem) in compare(&inputs[row], &outputs[row].1, transcript) {
                 match told.iter_mut().find(|(f, p, _)| *f == field && *p == problem) {
                     Some((_, _, paths)) => paths.push(path.to_string()),
                     None => told.push((field, problem, vec![path.to_string()])),
@@ -349,7 +326,7 @@ fn check_records(
             }
         }
     }
-    checked.extend(sound.into_iter().zip(differences).map(|((line, _), told)| {
+    checked.extend(outputs.into_iter().zip(differences).map(|((line, _), told)| {
         let wrong = told.into_iter().map(|(field, problem, paths)| {
             (Some(field), format!("{problem} ({})", paths.join(", ")))
         });
