@@ -1,7 +1,6 @@
 //! Keys and ciphertexts, with the names of the crate `ctru-kem`.
 
 use core::fmt;
-use core::hash::{Hash, Hasher};
 
 use ctru_kem::{InvalidEncapsulationKey, InvalidLength, InvalidSeed, SEED_BYTES, SharedSecret};
 use ctru_math::array::Array;
@@ -20,6 +19,7 @@ use crate::params::{
 
 /// An encapsulation key: that of CTRU-Prime in mixed-radix encoding, then the public key of X25519.
 /// It is public.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct EncapsulationKey<P: ParameterSet> {
     bytes: EncapsulationKeyBytes<P>,
     /// The first part of `bytes`, which has been checked.
@@ -41,6 +41,7 @@ pub struct DecapsulationKey<P: ParameterSet> {
 
 /// A ciphertext: that of CTRU-Prime, then an ephemeral public key of X25519. Every byte string of
 /// the right length is a ciphertext.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Ciphertext<P: ParameterSet> {
     bytes: CiphertextBytes<P>,
 }
@@ -283,18 +284,6 @@ impl<P: ParameterSet> Ciphertext<P> {
     }
 }
 
-impl<P: ParameterSet> Clone for EncapsulationKey<P> {
-    fn clone(&self) -> Self {
-        Self { bytes: self.bytes, ctru: self.ctru.clone() }
-    }
-}
-
-impl<P: ParameterSet> Clone for Ciphertext<P> {
-    fn clone(&self) -> Self {
-        Self { bytes: self.bytes }
-    }
-}
-
 impl<P: ParameterSet> ZeroizeOnDrop for DecapsulationKey<P> {}
 
 impl<P: ParameterSet> fmt::Debug for DecapsulationKey<P> {
@@ -315,11 +304,11 @@ impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
     }
 }
 
+impl<P: ParameterSet> Eq for DecapsulationKey<P> {}
+
 /// Implements the traits that all keys and ciphertexts have.
 macro_rules! bytes_type {
     ($name:ident, $error:ty) => {
-        impl<P: ParameterSet> Eq for $name<P> {}
-
         impl<P: ParameterSet> AsRef<[u8]> for $name<P> {
             fn as_ref(&self) -> &[u8] {
                 self.bytes.as_ref()
@@ -339,21 +328,9 @@ bytes_type!(EncapsulationKey, InvalidEncapsulationKey);
 bytes_type!(DecapsulationKey, InvalidSeed);
 bytes_type!(Ciphertext, InvalidLength);
 
-/// Implements the traits of the types without secrets: encapsulation keys and ciphertexts.
-macro_rules! public_bytes_type {
+/// Implements [`fmt::Debug`] for a type without secrets.
+macro_rules! debug {
     ($name:ident) => {
-        impl<P: ParameterSet> PartialEq for $name<P> {
-            fn eq(&self, other: &Self) -> bool {
-                self.as_ref() == other.as_ref()
-            }
-        }
-
-        impl<P: ParameterSet> Hash for $name<P> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                self.as_ref().hash(state);
-            }
-        }
-
         impl<P: ParameterSet> fmt::Debug for $name<P> {
             /// Writes the first eight bytes, which are enough to distinguish values.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -367,5 +344,5 @@ macro_rules! public_bytes_type {
     };
 }
 
-public_bytes_type!(EncapsulationKey);
-public_bytes_type!(Ciphertext);
+debug!(EncapsulationKey);
+debug!(Ciphertext);

@@ -39,9 +39,9 @@ pub trait Sealed: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// The set of CTRU-Prime.
     type Ctru: CtruPrimeSet<Encoding = MixedRadix>;
     /// The bytes of an encapsulation key.
-    type EncapsulationKeyBytes: Array<u8>;
+    type EncapsulationKeyBytes: Array<u8> + Eq + Hash;
     /// The bytes of a ciphertext.
-    type CiphertextBytes: Array<u8>;
+    type CiphertextBytes: Array<u8> + Eq + Hash;
     /// The last part of the input of the hash that makes shared secrets.
     const LABEL: &'static str;
     /// The result of the known-answer test, if it is known.
