@@ -173,6 +173,8 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     }
 }
 
+from_random_bytes!([P: ParameterSet] DecapsulationKey<P>, 32);
+
 impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key from its [`DECAPSULATION_KEY_BYTES`] bytes. All byte strings of this length are
     /// keys. The function generates the keys that the bytes determine.
@@ -199,32 +201,6 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     #[must_use]
     pub fn encapsulation_key(&self) -> EncapsulationKey<P> {
         self.encapsulation_key.clone()
-    }
-
-    /// Generates a key from 32 bytes of `rng`.
-    #[must_use]
-    pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
-        let Ok(key) = Self::try_generate_from_rng(rng);
-        key
-    }
-
-    /// Generates a key from 32 bytes of a generator that can fail.
-    ///
-    /// # Errors
-    /// The error of the generator.
-    pub fn try_generate_from_rng<G: TryCryptoRng + ?Sized>(rng: &mut G) -> Result<Self, G::Error> {
-        let mut bytes = Zeroizing::new([0; DECAPSULATION_KEY_BYTES]);
-        rng.try_fill_bytes(&mut *bytes)?;
-        Ok(Self::generate_deterministic(&bytes))
-    }
-
-    /// Generates a key with the operating system's randomness.
-    ///
-    /// # Errors
-    /// [`getrandom::Error`] if the system provides no randomness.
-    #[cfg(feature = "getrandom")]
-    pub fn try_generate() -> Result<Self, getrandom::Error> {
-        Self::try_generate_from_rng(&mut getrandom::SysRng)
     }
 
     /// Generates the key whose bytes are `bytes`.

@@ -4,6 +4,10 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// First, because others use its macro.
+#[macro_use]
+mod random;
+
 mod combine;
 #[cfg(feature = "pkcs8")]
 mod key_file;

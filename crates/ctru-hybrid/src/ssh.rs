@@ -115,51 +115,8 @@ pub enum InvalidShare {
     ZeroX25519,
 }
 
-/// Implements the functions that make a value of 64 random bytes.
-macro_rules! from_coins {
-    ($name:ident) => {
-        impl $name {
-            /// Takes 64 bytes from `rng`.
-            #[must_use]
-            pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
-                let Ok(made) = Self::try_generate_from_rng(rng);
-                made
-            }
-
-            /// Takes 64 bytes from a generator that can fail.
-            ///
-            /// # Errors
-            /// The error of the generator.
-            pub fn try_generate_from_rng<G: TryCryptoRng + ?Sized>(
-                rng: &mut G,
-            ) -> Result<Self, G::Error> {
-                let mut coins = Zeroizing::new([0; COIN_BYTES]);
-                rng.try_fill_bytes(&mut *coins)?;
-                Ok(Self::generate_deterministic(&coins))
-            }
-
-            /// Takes the operating system's randomness.
-            ///
-            /// # Errors
-            /// [`getrandom::Error`] if the system provides no randomness.
-            #[cfg(feature = "getrandom")]
-            pub fn try_generate() -> Result<Self, getrandom::Error> {
-                Self::try_generate_from_rng(&mut getrandom::SysRng)
-            }
-        }
-
-        impl ZeroizeOnDrop for $name {}
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(concat!(stringify!($name), "(..)"))
-            }
-        }
-    };
-}
-
-from_coins!(Client);
-from_coins!(Server);
+from_random_bytes!([] Client, 64);
+from_random_bytes!([] Server, 64);
 
 /// Returns the first 32 bytes of coins.
 fn seed(coins: &[u8; COIN_BYTES]) -> &[u8; ctru_kem::SEED_BYTES] {
@@ -254,13 +211,22 @@ impl SharedSecret {
     }
 }
 
-impl ZeroizeOnDrop for SharedSecret {}
+/// Says that a type wipes itself, and implements `Debug` without its secrets.
+macro_rules! secret {
+    ($name:ident) => {
+        impl ZeroizeOnDrop for $name {}
 
-impl fmt::Debug for SharedSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedSecret(..)")
-    }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(..)"))
+            }
+        }
+    };
 }
+
+secret!(Client);
+secret!(Server);
+secret!(SharedSecret);
 
 impl ConstantTimeEq for SharedSecret {
     fn ct_eq(&self, other: &Self) -> Choice {
