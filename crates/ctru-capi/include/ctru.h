@@ -331,6 +331,15 @@ int ctru_prime_653_keypair(uint8_t *pk, uint8_t *sk);
 // readable bytes of the coins.
 int ctru_prime_653_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
+// Generates the key pair of CTRU-Prime-653 that `seed`
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+// PKCS#8 files. The same bytes give an unrelated key pair for another set.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the seed.
+int ctru_prime_653_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
+
 // Encapsulates to the public key `pk` of CTRU-Prime-653:
 // writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
 //
@@ -370,6 +379,15 @@ int ctru_prime_761_keypair(uint8_t *pk, uint8_t *sk);
 // readable bytes of the coins.
 int ctru_prime_761_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
+// Generates the key pair of CTRU-Prime-761 that `seed`
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+// PKCS#8 files. The same bytes give an unrelated key pair for another set.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the seed.
+int ctru_prime_761_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
+
 // Encapsulates to the public key `pk` of CTRU-Prime-761:
 // writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
 //
@@ -408,6 +426,15 @@ int ctru_prime_1277_keypair(uint8_t *pk, uint8_t *sk);
 // Pointers that are not null point to as many writable bytes as each key has, and to the
 // readable bytes of the coins.
 int ctru_prime_1277_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
+
+// Generates the key pair of CTRU-Prime-1277 that `seed`
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
+// PKCS#8 files. The same bytes give an unrelated key pair for another set.
+//
+// # Safety
+// Pointers that are not null point to as many writable bytes as each key has, and to the
+// readable bytes of the seed.
+int ctru_prime_1277_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
 
 // Encapsulates to the public key `pk` of CTRU-Prime-1277:
 // writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
@@ -801,33 +828,6 @@ int ctru_sntrup1277_encaps_derand(uint8_t *ct,
 // # Safety
 // Pointers that are not null point to as many bytes as the values have.
 int ctru_sntrup1277_decaps(uint8_t *ss, const uint8_t *ct, const uint8_t *sk);
-
-// Generates the key pair of CTRU-Prime-653 that `seed`
-// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-// PKCS#8 files. The same bytes give an unrelated key pair for another set.
-//
-// # Safety
-// Pointers that are not null point to as many writable bytes as each key has, and to the
-// readable bytes of the seed.
-int ctru_prime_653_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
-
-// Generates the key pair of CTRU-Prime-761 that `seed`
-// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-// PKCS#8 files. The same bytes give an unrelated key pair for another set.
-//
-// # Safety
-// Pointers that are not null point to as many writable bytes as each key has, and to the
-// readable bytes of the seed.
-int ctru_prime_761_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
-
-// Generates the key pair of CTRU-Prime-1277 that `seed`
-// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-// PKCS#8 files. The same bytes give an unrelated key pair for another set.
-//
-// # Safety
-// Pointers that are not null point to as many writable bytes as each key has, and to the
-// readable bytes of the seed.
-int ctru_prime_1277_keypair_from_seed(uint8_t *pk, uint8_t *sk, const uint8_t *seed);
 
 #ifdef __cplusplus
 }  // extern "C"

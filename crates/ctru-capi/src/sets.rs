@@ -3,7 +3,7 @@
 /// Passes each set to another macro: its scheme, a name for tests, its number in batches, its type,
 /// its name, the most KiB of the stack that a function uses, and the bytes of a public key, a
 /// secret key, a ciphertext, the coins of a key pair and those of an encapsulation. The names of
-/// constants and functions follow.
+/// constants and functions follow, the last one only for CTRU-Prime alone.
 ///
 /// This macro is for this crate and its tests.
 #[doc(hidden)]
@@ -16,6 +16,7 @@ macro_rules! for_each_set {
             CTRU_PRIME_653_CIPHERTEXT_BYTES ctru_prime_653_keypair
             ctru_prime_653_keypair_derand ctru_prime_653_encaps
             ctru_prime_653_encaps_derand ctru_prime_653_decaps
+            ctru_prime_653_keypair_from_seed
         }
         $then! {
             ctru n761 761 CtruPrime761 "CTRU-Prime-761" 72 [1158, 1571, 952, 64, 32]
@@ -23,6 +24,7 @@ macro_rules! for_each_set {
             CTRU_PRIME_761_CIPHERTEXT_BYTES ctru_prime_761_keypair
             ctru_prime_761_keypair_derand ctru_prime_761_encaps
             ctru_prime_761_encaps_derand ctru_prime_761_decaps
+            ctru_prime_761_keypair_from_seed
         }
         $then! {
             ctru n1277 1277 CtruPrime1277 "CTRU-Prime-1277" 112 [2067, 2738, 1597, 64, 32]
@@ -30,6 +32,7 @@ macro_rules! for_each_set {
             CTRU_PRIME_1277_CIPHERTEXT_BYTES ctru_prime_1277_keypair
             ctru_prime_1277_keypair_derand ctru_prime_1277_encaps
             ctru_prime_1277_encaps_derand ctru_prime_1277_decaps
+            ctru_prime_1277_keypair_from_seed
         }
         $then! {
             hybrid n653_x25519 653 CtruPrime653 "CTRU-Prime-653 with X25519"

@@ -77,8 +77,8 @@ fn ctru_key<P: ctru_kem::ParameterSet>(
     Ok(ctru_kem::DecapsulationKey::generate_deterministic(seed, z))
 }
 
-/// Returns the key of NTRU Prime that a seed determines.
-fn sntrup_key<P: ctru_kem::ParameterSet>(
+/// Returns the key of CTRU-Prime or NTRU Prime that a seed determines.
+fn seed_key<P: ctru_kem::ParameterSet>(
     coins: &[u8],
 ) -> Result<ctru_kem::DecapsulationKey<P>, c_int> {
     let seed = KeyPairSeed::from_bytes(coins).map_err(|_| CTRU_ERROR_INTERNAL)?;
@@ -105,7 +105,32 @@ macro_rules! set {
         }
     };
     (sntrup $test:ident $number:tt $set:ident $($rest:tt)*) => {
-        functions! { ctru_kem, sntrup_key, $set, "They are the seed of a key file.", $($rest)* }
+        functions! { ctru_kem, seed_key, $set, "They are the seed of a key file.", $($rest)* }
+    };
+}
+
+/// Defines a function that generates the key pair which `$from`, so many bytes, determine by
+/// `$key`. `$stack` is as in [`functions`].
+macro_rules! determined {
+    (
+        $function:ident, $from:ident, $bytes:expr, $stack:literal, $key:expr, $($doc:expr,)*
+    ) => {
+        $(#[doc = $doc])*
+        ///
+        /// # Safety
+        /// Pointers that are not null point to as many writable bytes as each key has, and to the
+        #[doc = concat!(" readable bytes of the ", stringify!($from), ".")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $function(pk: *mut u8, sk: *mut u8, $from: *const u8) -> c_int {
+            let generate = || {
+                // SAFETY: the caller promises this of the pointer. The slice ends with this
+                // closure, before anything is written.
+                let key = $key(unsafe { input($from, $bytes) }?)?;
+                Ok((key.encapsulation_key(), key))
+            };
+            // SAFETY: the caller promises the same.
+            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
+        }
     };
 }
 
@@ -119,6 +144,7 @@ macro_rules! functions {
         [$pk:literal, $sk:literal, $ct:literal, $keypair_coins:literal, $encaps_coins:literal]
         $pk_bytes:ident $sk_bytes:ident $ct_bytes:ident
         $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
+        $($keypair_from_seed:ident)?
     ) => {
         #[doc = concat!(" Bytes of a public key of ", $name, ".")]
         pub const $pk_bytes: usize = $pk;
@@ -147,29 +173,18 @@ macro_rules! functions {
             unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
         }
 
-        #[doc = concat!(" Generates the key pair of ", $name, " that")]
-        #[doc = concat!(" `coins` determine: ", $keypair_coins, " secret, uniform bytes, which")]
-        #[doc = concat!(" must be used once. ", $coins)]
-        ///
-        /// # Safety
-        /// Pointers that are not null point to as many writable bytes as each key has, and to the
-        /// readable bytes of the coins.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $keypair_derand(
-            pk: *mut u8,
-            sk: *mut u8,
-            coins: *const u8,
-        ) -> c_int {
-            let generate = || {
-                // SAFETY: the caller promises this of the pointer. The slice ends with this
-                // closure, before anything is written.
-                let coins = unsafe { input(coins, $keypair_coins) }?;
-                let key = $key::<$set>(coins)?;
-                Ok((key.encapsulation_key(), key))
-            };
-            // SAFETY: the caller promises the same.
-            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
+        determined! {
+            $keypair_derand, coins, $keypair_coins, $stack, $key::<$set>,
+            concat!(" Generates the key pair of ", $name, " that"),
+            concat!(" `coins` determine: ", $keypair_coins, " secret, uniform bytes, which"),
+            concat!(" must be used once. ", $coins),
         }
+        $(determined! {
+            $keypair_from_seed, seed, CTRU_SEED_BYTES, $stack, seed_key::<$set>,
+            concat!(" Generates the key pair of ", $name, " that `seed`"),
+            " determines: 32 secret, uniform bytes, the short form of a secret key, and the form of",
+            " PKCS#8 files. The same bytes give an unrelated key pair for another set.",
+        })?
 
         #[doc = concat!(" Encapsulates to the public key `pk` of ", $name, ":")]
         /// writes the ciphertext to `ct` and the shared secret, 32 bytes, to `ss`.
@@ -239,37 +254,6 @@ macro_rules! functions {
     };
 }
 
-/// Defines the function that generates a key pair of CTRU-Prime from a seed. `$stack` is as in
-/// [`set`].
-macro_rules! from_seed {
-    ($set:ty, $name:literal, $stack:literal, $keypair_from_seed:ident) => {
-        #[doc = concat!(" Generates the key pair of ", $name, " that `seed`")]
-        /// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-        /// PKCS#8 files. The same bytes give an unrelated key pair for another set.
-        ///
-        /// # Safety
-        /// Pointers that are not null point to as many writable bytes as each key has, and to the
-        /// readable bytes of the seed.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $keypair_from_seed(
-            pk: *mut u8,
-            sk: *mut u8,
-            seed: *const u8,
-        ) -> c_int {
-            let generate = || {
-                // SAFETY: the caller promises this of the pointer. The slice ends with this
-                // closure, before anything is written.
-                let seed = unsafe { input(seed, CTRU_SEED_BYTES) }?;
-                let seed = KeyPairSeed::<$set>::from_bytes(seed);
-                let key = seed.map_err(|_| CTRU_ERROR_INTERNAL)?.decapsulation_key();
-                Ok((key.encapsulation_key(), key))
-            };
-            // SAFETY: the caller promises the same.
-            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
-        }
-    };
-}
-
 /// Bytes of a shared secret.
 pub const CTRU_SHARED_SECRET_BYTES: usize = 32;
 /// Bytes of a seed of a key pair of CTRU-Prime.
@@ -299,7 +283,3 @@ const _: () = assert!(
 );
 
 for_each_set!(set);
-
-from_seed!(CtruPrime653, "CTRU-Prime-653", 64, ctru_prime_653_keypair_from_seed);
-from_seed!(CtruPrime761, "CTRU-Prime-761", 72, ctru_prime_761_keypair_from_seed);
-from_seed!(CtruPrime1277, "CTRU-Prime-1277", 112, ctru_prime_1277_keypair_from_seed);

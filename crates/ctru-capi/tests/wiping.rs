@@ -42,46 +42,53 @@ fn coins(bytes: usize) -> Vec<u8> {
     (0..bytes as u32).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_be_bytes()).take(bytes).collect()
 }
 
+/// The bytes of a public key, a secret key, a ciphertext, and the coins of both operations.
+type Sizes = [usize; 5];
+
+/// A function that makes a key pair from bytes.
+type Derand = unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int;
+
 /// The functions of a set, and the bytes of its values.
 struct Functions {
-    bytes: [usize; 3],
+    bytes: Sizes,
     keypair: unsafe extern "C" fn(*mut u8, *mut u8) -> c_int,
-    keypair_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
+    /// `keypair_derand`, and for CTRU-Prime alone `keypair_from_seed`.
+    keypairs_from_bytes: &'static [Derand],
     encaps: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
     encaps_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8, *const u8) -> c_int,
     decaps: unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int,
 }
 
 fn check(functions: &Functions) {
-    let [mut pk, mut sk, mut ct] = functions.bytes.map(|bytes| vec![0; bytes]);
+    let [mut pk, mut sk, mut ct, ..] = functions.bytes.map(|bytes| vec![0; bytes]);
     let (mut ss, coins) = ([0; 32], coins(64));
     let (pk_at, sk_at, ct_at) = (pk.as_mut_ptr(), sk.as_mut_ptr(), ct.as_mut_ptr());
     let (ss_at, from) = (ss.as_mut_ptr(), coins.as_ptr());
-    let Functions { keypair, keypair_derand, encaps, encaps_derand, decaps, .. } = *functions;
+    let Functions { keypair, keypairs_from_bytes, encaps, encaps_derand, decaps, .. } = *functions;
+    let wipes = |name: &str, call: &dyn Fn() -> c_int| {
+        let left = left_by(|| assert_eq!(call(), CTRU_OK, "{name}"));
+        // SAFETY: the buffers have the bytes of their values, and no call is using them.
+        let (sk, ss) = unsafe {
+            let secret_key = std::slice::from_raw_parts(sk_at, functions.bytes[1]);
+            (secret_key.to_vec(), std::slice::from_raw_parts(ss_at, 32).to_vec())
+        };
+        let mut secrets = vec![("secret key", &sk[..]), ("coins", &coins)];
+        if !name.starts_with("keypair") {
+            secrets.push(("shared secret", &ss));
+        }
+        assert_absent(&left, &secrets);
+    };
     on_every_backend(|| {
         // SAFETY: the buffers have the bytes of their values, and nothing else uses them during a
         // call.
-        let calls: [(&str, &dyn Fn() -> c_int); 5] = unsafe {
-            [
-                ("keypair", &|| keypair(pk_at, sk_at)),
-                ("keypair_derand", &|| keypair_derand(pk_at, sk_at, from)),
-                ("encaps", &|| encaps(ct_at, ss_at, pk_at)),
-                ("encaps_derand", &|| encaps_derand(ct_at, ss_at, pk_at, from)),
-                ("decaps", &|| decaps(ss_at, ct_at, sk_at)),
-            ]
-        };
-        for (name, call) in calls {
-            let left = left_by(|| assert_eq!(call(), CTRU_OK, "{name}"));
-            // SAFETY: the buffers have the bytes of their values, and no call is using them.
-            let (sk, ss) = unsafe {
-                let secret_key = std::slice::from_raw_parts(sk_at, functions.bytes[1]);
-                (secret_key.to_vec(), std::slice::from_raw_parts(ss_at, 32).to_vec())
-            };
-            let mut secrets = vec![("secret key", &sk[..]), ("coins", &coins)];
-            if !name.starts_with("keypair") {
-                secrets.push(("shared secret", &ss));
+        unsafe {
+            wipes("keypair", &|| keypair(pk_at, sk_at));
+            for from_bytes in keypairs_from_bytes {
+                wipes("keypair from bytes", &|| from_bytes(pk_at, sk_at, from));
             }
-            assert_absent(&left, &secrets);
+            wipes("encaps", &|| encaps(ct_at, ss_at, pk_at));
+            wipes("encaps_derand", &|| encaps_derand(ct_at, ss_at, pk_at, from));
+            wipes("decaps", &|| decaps(ss_at, ct_at, sk_at));
         }
     });
 }
@@ -91,13 +98,14 @@ macro_rules! single {
         $scheme:ident $test:ident $number:tt $set:ident $name:literal $stack:literal $bytes:tt
         $pk:ident $sk:ident $ct:ident
         $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
+        $($keypair_from_seed:ident)?
     ) => {
         #[test]
         fn $test() {
             check(&Functions {
-                bytes: [$pk, $sk, $ct],
+                bytes: $bytes,
                 keypair: $keypair,
-                keypair_derand: $keypair_derand,
+                keypairs_from_bytes: &[$keypair_derand, $($keypair_from_seed)?],
                 encaps: $encaps,
                 encaps_derand: $encaps_derand,
                 decaps: $decaps,
@@ -109,79 +117,87 @@ for_each_set!(single);
 
 /// Checks batches that the calling thread computes: one key pair, or 8 other operations with a key
 /// each.
-#[test]
-fn batches() {
+fn check_batches(set: c_int, [pk_bytes, sk_bytes, ct_bytes, coins_bytes, _]: Sizes) {
     const COUNT: usize = 8;
     let coins = coins(64);
     let mut engine = ptr::null_mut();
     // SAFETY: the pointer is writable.
     assert_eq!(unsafe { ctru_engine_new(&raw mut engine, 1) }, CTRU_OK);
-    for (set, pk_bytes, sk_bytes, ct_bytes) in [
-        (653, 994, 1353, 898),
-        (761, 1158, 1571, 952),
-        (1277, 2067, 2738, 1597),
-        (CTRU_SNTRUP761, 1158, 1763, 1039),
-        (CTRU_SNTRUP1277, 2067, 3059, 1847),
-    ] {
-        let (mut pk, mut sk) = (vec![0; COUNT * pk_bytes], vec![0; COUNT * sk_bytes]);
-        let (mut ct, mut ss) = (vec![0; COUNT * ct_bytes], vec![0; COUNT * 32]);
-        let mut received = ss.clone();
-        on_every_backend(|| {
-            let (pk_at, sk_at, from) = (pk.as_mut_ptr(), sk.as_mut_ptr(), coins.as_ptr());
-            let left = left_by(|| {
-                // SAFETY: the numbers are at most those of the buffers' bytes.
-                let made = unsafe {
-                    let (pk_end, sk_end) = (pk_bytes, sk_bytes);
-                    let bytes = if set < 100 { 32 } else { 64 };
-                    ctru_engine_keypair_derand(
-                        engine, set, pk_at, pk_end, sk_at, sk_end, from, bytes,
-                    )
-                };
-                assert_eq!(made, CTRU_OK);
-            });
-            assert_absent(&left, &[("secret key", &sk[..sk_bytes]), ("coins", &coins)]);
-
-            let (pk_at, sk_at) = (pk.as_mut_ptr(), sk.as_mut_ptr());
-            // SAFETY: the numbers are those of the buffers' bytes.
-            let made =
-                unsafe { ctru_engine_keypair(engine, set, pk_at, pk.len(), sk_at, sk.len()) };
+    let (mut pk, mut sk) = (vec![0; COUNT * pk_bytes], vec![0; COUNT * sk_bytes]);
+    let (mut ct, mut ss) = (vec![0; COUNT * ct_bytes], vec![0; COUNT * 32]);
+    let mut received = ss.clone();
+    on_every_backend(|| {
+        let (pk_at, sk_at, from) = (pk.as_mut_ptr(), sk.as_mut_ptr(), coins.as_ptr());
+        let left = left_by(|| {
+            // SAFETY: the numbers are at most those of the buffers' bytes.
+            let made = unsafe {
+                let (pk_end, sk_end) = (pk_bytes, sk_bytes);
+                ctru_engine_keypair_derand(
+                    engine,
+                    set,
+                    pk_at,
+                    pk_end,
+                    sk_at,
+                    sk_end,
+                    from,
+                    coins_bytes,
+                )
+            };
             assert_eq!(made, CTRU_OK);
-            let (ct_at, ss_at, received_at) =
-                (ct.as_mut_ptr(), ss.as_mut_ptr(), received.as_mut_ptr());
-            let (ct_end, ss_end, none) = (ct.len(), ss.len(), ptr::null_mut());
-            let left = left_by(|| {
-                let (pk_at, pk_end) = (pk.as_ptr(), pk.len());
-                // SAFETY: the numbers are those of the buffers' bytes.
-                let sent = unsafe {
-                    ctru_engine_encaps(
-                        engine, set, ct_at, ct_end, ss_at, ss_end, pk_at, pk_end, none,
-                    )
-                };
-                assert_eq!(sent, CTRU_OK);
-            });
-            assert_absent(&left, &[("shared secrets", &ss)]);
-            let left = left_by(|| {
-                let (sk_at, sk_end) = (sk.as_ptr(), sk.len());
-                // SAFETY: the numbers are those of the buffers' bytes.
-                let opened = unsafe {
-                    ctru_engine_decaps(
-                        engine,
-                        set,
-                        received_at,
-                        ss_end,
-                        ct_at,
-                        ct_end,
-                        sk_at,
-                        sk_end,
-                        none,
-                    )
-                };
-                assert_eq!(opened, CTRU_OK);
-            });
-            assert_eq!(received, ss);
-            assert_absent(&left, &[("secret keys", &sk), ("shared secrets", &ss)]);
         });
-    }
+        assert_absent(&left, &[("secret key", &sk[..sk_bytes]), ("coins", &coins)]);
+
+        let (pk_at, sk_at) = (pk.as_mut_ptr(), sk.as_mut_ptr());
+        // SAFETY: the numbers are those of the buffers' bytes.
+        let made = unsafe { ctru_engine_keypair(engine, set, pk_at, pk.len(), sk_at, sk.len()) };
+        assert_eq!(made, CTRU_OK);
+        let (ct_at, ss_at, received_at) = (ct.as_mut_ptr(), ss.as_mut_ptr(), received.as_mut_ptr());
+        let (ct_end, ss_end, none) = (ct.len(), ss.len(), ptr::null_mut());
+        let left = left_by(|| {
+            let (pk_at, pk_end) = (pk.as_ptr(), pk.len());
+            // SAFETY: the numbers are those of the buffers' bytes.
+            let sent = unsafe {
+                ctru_engine_encaps(engine, set, ct_at, ct_end, ss_at, ss_end, pk_at, pk_end, none)
+            };
+            assert_eq!(sent, CTRU_OK);
+        });
+        assert_absent(&left, &[("shared secrets", &ss)]);
+        let left = left_by(|| {
+            let (sk_at, sk_end) = (sk.as_ptr(), sk.len());
+            // SAFETY: the numbers are those of the buffers' bytes.
+            let opened = unsafe {
+                ctru_engine_decaps(
+                    engine,
+                    set,
+                    received_at,
+                    ss_end,
+                    ct_at,
+                    ct_end,
+                    sk_at,
+                    sk_end,
+                    none,
+                )
+            };
+            assert_eq!(opened, CTRU_OK);
+        });
+        assert_eq!(received, ss);
+        assert_absent(&left, &[("secret keys", &sk), ("shared secrets", &ss)]);
+    });
     // SAFETY: the engine is there, and nothing uses it any more.
     unsafe { ctru_engine_free(engine) };
+}
+
+macro_rules! batch {
+    (hybrid $($rest:tt)*) => {};
+    (
+        $scheme:ident $test:ident $number:tt $set:ident $name:literal $stack:literal $bytes:tt
+        $($names:ident)*
+    ) => {
+        check_batches($number, $bytes);
+    };
+}
+
+#[test]
+fn batches() {
+    for_each_set!(batch);
 }

@@ -53,6 +53,14 @@ static void single(const struct set *set) {
     ct[0] ^= 1;
     CHECK(set->decaps(received, ct, sk) == CTRU_OK);
     CHECK(memcmp(sent, received, 32) != 0);
+    if (set->keypair_from_seed) {
+        uint8_t *seed = buffer(CTRU_SEED_BYTES);
+        CHECK(set->keypair_from_seed(pk, sk, seed) == CTRU_OK);
+        CHECK(set->encaps(ct, sent, pk) == CTRU_OK);
+        CHECK(set->decaps(received, ct, sk) == CTRU_OK);
+        CHECK(memcmp(sent, received, 32) == 0);
+        free(seed);
+    }
 
     /* Null pointers: nothing is written. */
     size_t room = set->pk + set->sk + set->ct;
@@ -62,6 +70,11 @@ static void single(const struct set *set) {
     CHECK(set->keypair_derand(NULL, out, coins) == CTRU_ERROR_NULL);
     CHECK(set->keypair_derand(out, NULL, coins) == CTRU_ERROR_NULL);
     CHECK(set->keypair_derand(out, out, NULL) == CTRU_ERROR_NULL);
+    if (set->keypair_from_seed) {
+        CHECK(set->keypair_from_seed(NULL, out, coins) == CTRU_ERROR_NULL);
+        CHECK(set->keypair_from_seed(out, NULL, coins) == CTRU_ERROR_NULL);
+        CHECK(set->keypair_from_seed(out, out, NULL) == CTRU_ERROR_NULL);
+    }
     CHECK(set->encaps(NULL, secret, pk) == CTRU_ERROR_NULL);
     CHECK(set->encaps(out, NULL, pk) == CTRU_ERROR_NULL);
     CHECK(set->encaps(out, secret, NULL) == CTRU_ERROR_NULL);

@@ -59,6 +59,7 @@ static void single(const struct set *set, size_t seed) {
     alter(set, 1, 1);
     CHECK(set->decaps(received, ct, sk) == CTRU_OK);
     check_secrets(1, 1);
+    if (set->keypair_from_seed) CHECK(set->keypair_from_seed(pk, sk, coins) == CTRU_OK);
 }
 
 /* Runs a batch with one key, or with one for each operation. Accepted and rejected ciphertexts

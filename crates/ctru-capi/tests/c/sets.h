@@ -25,30 +25,32 @@ struct set {
     int (*encaps)(uint8_t *, uint8_t *, const uint8_t *);
     int (*encaps_derand)(uint8_t *, uint8_t *, const uint8_t *, const uint8_t *);
     int (*decaps)(uint8_t *, const uint8_t *, const uint8_t *);
+    /* Null unless the set is one of CTRU-Prime alone. */
+    int (*keypair_from_seed)(uint8_t *, uint8_t *, const uint8_t *);
 };
 
-#define SET(n, upper, lower)                                                                       \
+#define SET(n, upper, lower, from_seed)                                                            \
     {                                                                                              \
         n, CTRU_##upper##_PUBLIC_KEY_BYTES, CTRU_##upper##_SECRET_KEY_BYTES,                       \
             CTRU_##upper##_CIPHERTEXT_BYTES, ctru_##lower##_keypair,                               \
             ctru_##lower##_keypair_derand, ctru_##lower##_encaps, ctru_##lower##_encaps_derand,    \
-            ctru_##lower##_decaps                                                                  \
+            ctru_##lower##_decaps, from_seed                                                       \
     }
 
 /* The sets of CTRU-Prime and of NTRU Prime, then those with X25519, for which there are no batches. */
 static const struct set SETS[] = {
-    SET(653, PRIME_653, prime_653),
-    SET(761, PRIME_761, prime_761),
-    SET(1277, PRIME_1277, prime_1277),
-    SET(CTRU_SNTRUP653, SNTRUP653, sntrup653),
-    SET(CTRU_SNTRUP761, SNTRUP761, sntrup761),
-    SET(CTRU_SNTRUP857, SNTRUP857, sntrup857),
-    SET(CTRU_SNTRUP953, SNTRUP953, sntrup953),
-    SET(CTRU_SNTRUP1013, SNTRUP1013, sntrup1013),
-    SET(CTRU_SNTRUP1277, SNTRUP1277, sntrup1277),
-    SET(0, PRIME_653_X25519, prime_653_x25519),
-    SET(0, PRIME_761_X25519, prime_761_x25519),
-    SET(0, PRIME_1277_X25519, prime_1277_x25519),
+    SET(653, PRIME_653, prime_653, ctru_prime_653_keypair_from_seed),
+    SET(761, PRIME_761, prime_761, ctru_prime_761_keypair_from_seed),
+    SET(1277, PRIME_1277, prime_1277, ctru_prime_1277_keypair_from_seed),
+    SET(CTRU_SNTRUP653, SNTRUP653, sntrup653, NULL),
+    SET(CTRU_SNTRUP761, SNTRUP761, sntrup761, NULL),
+    SET(CTRU_SNTRUP857, SNTRUP857, sntrup857, NULL),
+    SET(CTRU_SNTRUP953, SNTRUP953, sntrup953, NULL),
+    SET(CTRU_SNTRUP1013, SNTRUP1013, sntrup1013, NULL),
+    SET(CTRU_SNTRUP1277, SNTRUP1277, sntrup1277, NULL),
+    SET(0, PRIME_653_X25519, prime_653_x25519, NULL),
+    SET(0, PRIME_761_X25519, prime_761_x25519, NULL),
+    SET(0, PRIME_1277_X25519, prime_1277_x25519, NULL),
 };
 
 /* The sets for which there are batches come first; then those with X25519. */
