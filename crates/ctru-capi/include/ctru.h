@@ -332,8 +332,8 @@ int ctru_prime_653_keypair(uint8_t *pk, uint8_t *sk);
 int ctru_prime_653_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
 // Generates the key pair of CTRU-Prime-653 that `seed`
-// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-// PKCS#8 files. The same bytes give an unrelated key pair for another set.
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form
+// of PKCS#8 files. The same bytes give an unrelated key pair for another set.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -380,8 +380,8 @@ int ctru_prime_761_keypair(uint8_t *pk, uint8_t *sk);
 int ctru_prime_761_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
 // Generates the key pair of CTRU-Prime-761 that `seed`
-// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-// PKCS#8 files. The same bytes give an unrelated key pair for another set.
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form
+// of PKCS#8 files. The same bytes give an unrelated key pair for another set.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the
@@ -428,8 +428,8 @@ int ctru_prime_1277_keypair(uint8_t *pk, uint8_t *sk);
 int ctru_prime_1277_keypair_derand(uint8_t *pk, uint8_t *sk, const uint8_t *coins);
 
 // Generates the key pair of CTRU-Prime-1277 that `seed`
-// determines: 32 secret, uniform bytes, the short form of a secret key, and the form of
-// PKCS#8 files. The same bytes give an unrelated key pair for another set.
+// determines: 32 secret, uniform bytes, the short form of a secret key, and the form
+// of PKCS#8 files. The same bytes give an unrelated key pair for another set.
 //
 // # Safety
 // Pointers that are not null point to as many writable bytes as each key has, and to the

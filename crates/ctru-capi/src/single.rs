@@ -182,8 +182,8 @@ macro_rules! functions {
         $(determined! {
             $keypair_from_seed, seed, CTRU_SEED_BYTES, $stack, seed_key::<$set>,
             concat!(" Generates the key pair of ", $name, " that `seed`"),
-            " determines: 32 secret, uniform bytes, the short form of a secret key, and the form of",
-            " PKCS#8 files. The same bytes give an unrelated key pair for another set.",
+            " determines: 32 secret, uniform bytes, the short form of a secret key, and the form",
+            " of PKCS#8 files. The same bytes give an unrelated key pair for another set.",
         })?
 
         #[doc = concat!(" Encapsulates to the public key `pk` of ", $name, ":")]
