@@ -66,9 +66,6 @@ export class ByteField {
       this.wrong,
       use,
     );
-    details.ontoggle = () => {
-      this.text.value = toHex(this.bytes);
-    };
 
     host.replaceChildren(
       html(
@@ -114,6 +111,7 @@ export class ByteField {
     this.selected = Math.max(0, Math.min(this.selected, bytes.length - 1));
     this.half = false;
     this.build();
+    this.write();
   }
 
   change(bytes) {
@@ -128,13 +126,19 @@ export class ByteField {
     this.paint(at);
     this.count();
     this.describe(at);
+    this.write();
     this.onChange(this.bytes);
+  }
+
+  /** Shows the bytes as text, in place of text that was not used. */
+  write() {
+    this.text.value = toHex(this.bytes);
+    this.wrong.hidden = true;
   }
 
   useText() {
     try {
       this.change(fromHex(this.text.value));
-      this.wrong.hidden = true;
     } catch (error) {
       this.wrong.textContent = `${error.name}: ${error.message}`;
       this.wrong.hidden = false;

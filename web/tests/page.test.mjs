@@ -130,6 +130,11 @@ test("wrong input is named", async () => {
   assert.match(await wrong.innerText(), /SyntaxError: “g” at digit 1 is not hexadecimal/);
   await write(page, "encapsulation-key", "012");
   assert.match(await wrong.innerText(), /the last byte has one digit/);
+  // The text is that of the bytes, which a new key replaces.
+  await page.getByRole("button", { name: "Make a new key pair" }).click();
+  assert.ok(await wrong.isHidden());
+  const text = await page.locator("#encapsulation-key textarea").inputValue();
+  assert.match(text, /^[0-9a-f]{2316}$/);
 
   await write(page, "decapsulation-key", "ff".repeat(1571));
   for (const id of ["sent", "arrived"]) {
