@@ -109,7 +109,8 @@ export interface Encapsulations {
  * The operations. They throw {@link CtruError}. Arguments are only read; results are new arrays,
  * which belong to the caller. A batch is a `Uint8Array` of rows, one after the other, with the
  * lengths that {@link SetInfo} says. A `count` is an integer from 0 to 2^32 - 1. A batch must fit
- * into the memory of a module, at most 4 GiB for inputs and outputs together.
+ * into the memory of a module: each input and output has fewer than 2^31 bytes, and all together
+ * have at most 4 GiB. An instance keeps the memory that its largest batch has taken.
  */
 export interface Ctru {
   /** Whether this is the module with vector instructions. */
