@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Lock {
     path: PathBuf,
     /// The open file, which holds the lock.
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -62,7 +62,7 @@ impl Lock {
                 // The program that had the lock may have deleted this file. Then it protects
                 // nothing.
                 Ok(()) if !is_at(&file, &path).map_err(failed)? => continue,
-                Ok(()) => return Ok(Some(Self { path, _file: file })),
+                Ok(()) => return Ok(Some(Self { path, file })),
                 Err(TryLockError::WouldBlock) if start.elapsed() > patience => {
                     let owner = owner(&path).unwrap_or_else(|| "nobody now".to_owned());
                     return Err(Error::Locked { file: name(), owner });
@@ -70,7 +70,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(1)),
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(TryLockError::Error(_)) => {
-                    let _ = fs::remove_file(&path);
+                    drop(Self { path, file });
                     return Ok(None);
                 }
             }
@@ -81,8 +81,12 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // It comes before the lock ends, so it cannot delete the file of another program's lock. If
-        // it fails, the file stays, and the next program deletes it.
-        let _ = fs::remove_file(&self.path);
+        // it fails, the file stays, and the next program deletes it. What has contents is no lock:
+        // an output can have this name.
+        let is_empty = self.file.metadata().is_ok_and(|opened| opened.len() == 0);
+        if is_empty && is_at(&self.file, &self.path).is_ok_and(|is_at| is_at) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -154,6 +158,20 @@ mod tests {
         assert!(matches!(&error, Error::Locked { .. }) && error.to_string().contains(NAME));
         drop(lock);
         assert!(Lock::within(folder.path(), Duration::ZERO).unwrap().is_some());
+    }
+
+    /// Checks that a file with contents keeps the name of the lock, which it had or came to have.
+    #[test]
+    fn what_is_no_lock_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, name) = (folder.path().join("key"), folder.path().join(NAME));
+        let lock = Lock::of(folder.path()).unwrap();
+        fs::write(&key, "key").unwrap();
+        fs::rename(&key, &name).unwrap();
+        drop(lock);
+        assert_eq!(fs::read(&name).unwrap(), b"key");
+        drop(Lock::of(folder.path()).unwrap());
+        assert_eq!(fs::read(&name).unwrap(), b"key");
     }
 
     #[test]
