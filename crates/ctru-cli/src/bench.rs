@@ -31,7 +31,7 @@ use crate::parameters::{encoding_parser, set_parser};
 /// 90th percentiles, divided by the median.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Parameter sets to measure; repeat for several [default: all]
+    /// Parameter sets to measure; repeat for several [default: all that the engine has]
     #[arg(long = "set", value_parser = set_parser(), value_name = "SET")]
     sets: Vec<Set>,
     /// Public-key encodings to measure; repeat for both

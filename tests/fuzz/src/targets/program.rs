@@ -26,7 +26,7 @@ pub(crate) fn read(input: &[u8]) {
     };
     let output = run.output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0..=2)), "{}: {said}", output.status);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {said}", output.status);
 }
 
 /// A vector of each file, and a key in PEM.
