@@ -7,7 +7,7 @@ use std::time::Duration;
 use ctru_kem::engine::BatchEngine;
 use ctru_kem::{Encoding, Parameters, Set};
 use ctru_measure::{
-    HostMemory, KeyUse, Operation, Record, SeedUse, Workload, cpu_name, parse_seconds, table,
+    CASES, HostMemory, KeyUse, Operation, Record, SeedUse, Workload, cpu_name, parse_seconds, table,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -106,7 +106,7 @@ fn all_parameters(args: &Args, engine: &dyn BatchEngine) -> Result<Vec<Parameter
 /// [`Error`] if the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let chosen = args.engine.start()?;
-    if args.on_device && chosen.devices() != 1 {
+    if args.on_device && chosen.devices != 1 {
         return Err(Error::OnDeviceWithoutDevice);
     }
     let operations =
@@ -221,11 +221,8 @@ struct Case {
 
 impl Case {
     fn of(operation: Operation) -> impl Iterator<Item = Self> {
-        let batches: &[KeyUse] = match operation {
-            Operation::Keygen => &[KeyUse::Each, KeyUse::Private],
-            Operation::Encaps | Operation::Decaps => &[KeyUse::One, KeyUse::Each, KeyUse::Resident],
-        };
-        let batches = batches.iter().map(|&keys| Some(keys));
+        let batches = CASES.into_iter().filter(move |(of, _)| *of == operation);
+        let batches = batches.map(|(_, keys)| Some(keys));
         std::iter::once(None).chain(batches).map(move |batch| Self { operation, batch })
     }
 }
@@ -268,16 +265,16 @@ fn measure_set(
                     } else {
                         workload.batch(operation, keys, budget, callers)?
                     };
-                    let transfers = if args.on_device {
-                        "none, data on the device"
-                    } else {
-                        chosen.transfers(memory)
+                    let transfers = match chosen.devices {
+                        0 => "none",
+                        _ if args.on_device => "none, data on the device",
+                        _ => memory.name(),
                     };
                     let record = Record {
                         bench: "batch".to_owned(),
-                        engine: chosen.name().to_owned(),
-                        device: chosen.device(),
-                        backend: chosen.backend().to_owned(),
+                        engine: chosen.name.to_owned(),
+                        device: chosen.device.clone(),
+                        backend: chosen.backend.to_owned(),
                         keys,
                         seeds: match operation {
                             Operation::Keygen | Operation::Encaps => args.seeds,
@@ -285,7 +282,7 @@ fn measure_set(
                         },
                         batch,
                         transfers: transfers.to_owned(),
-                        threads: chosen.threads(),
+                        threads: chosen.threads,
                         callers,
                         ..record
                     };

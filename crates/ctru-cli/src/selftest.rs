@@ -14,7 +14,7 @@ use ctru_kem::{
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 use zeroize::Zeroizing;
 
-use crate::engine::EngineArgs;
+use crate::engine::{Chosen, EngineArgs};
 use crate::error::Error;
 use crate::transcript::{ApiPath, Inputs, transcripts};
 
@@ -38,14 +38,8 @@ const CHAIN: u8 = 8;
 /// [`Error`] if the system gives no randomness, or the engine or standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     let chosen = args.engine.start()?;
-    writeln!(
-        out,
-        "{} engine on {} ({}), {} threads",
-        chosen.name(),
-        chosen.device(),
-        chosen.backend(),
-        chosen.threads()
-    )?;
+    let Chosen { name, device, backend, threads, .. } = &chosen;
+    writeln!(out, "{name} engine on {device} ({backend}), {threads} threads")?;
     let mut all = true;
     let opened = chosen.open()?;
     let supported = |parameters: &Parameters| opened.engine().supports(*parameters);

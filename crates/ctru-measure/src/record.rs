@@ -86,11 +86,11 @@ impl KeyUse {
 pub const CASES: [(Operation, KeyUse); 8] = [
     (Operation::Keygen, KeyUse::Each),
     (Operation::Keygen, KeyUse::Private),
-    (Operation::Encaps, KeyUse::Each),
     (Operation::Encaps, KeyUse::One),
+    (Operation::Encaps, KeyUse::Each),
     (Operation::Encaps, KeyUse::Resident),
-    (Operation::Decaps, KeyUse::Each),
     (Operation::Decaps, KeyUse::One),
+    (Operation::Decaps, KeyUse::Each),
     (Operation::Decaps, KeyUse::Resident),
 ];
 

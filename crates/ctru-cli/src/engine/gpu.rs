@@ -9,6 +9,7 @@ use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, RuntimeError};
 use ctru_measure::{KeyUse, Operation, ResidentWorkload, Statistics};
 
+use super::{Chosen, Unopened};
 use crate::error::Error;
 
 /// The options of the engine on GPUs.
@@ -52,7 +53,7 @@ impl GpuArgs {
     ///
     /// # Errors
     /// [`Error::Engine`] if there is no driver, or no GPU with one of the numbers.
-    pub(crate) fn start(&self) -> Result<Gpu, Error> {
+    pub(super) fn start(&self) -> Result<Gpu, Error> {
         let options = DeviceOptions {
             chunk: self.chunk,
             slots: self.slots,
@@ -77,7 +78,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Engine`] if the driver or a GPU does not support the kernels.
-    pub(crate) fn open(&self) -> Result<Vec<CudaDevice>, Error> {
+    pub(super) fn open(&self) -> Result<Vec<CudaDevice>, Error> {
         Ok(self.infos.iter().map(|info| cuda::open(info.index)).collect::<Result<_, _>>()?)
     }
 
@@ -92,19 +93,16 @@ impl Gpu {
         Ok(OpenGpu { engine: DeviceEngine::over(devices, self.options)?, first })
     }
 
-    pub(super) fn devices(&self) -> usize {
-        self.infos.len()
-    }
-
-    pub(super) fn device(&self) -> String {
-        match &self.infos[..] {
+    /// Returns the engine with what records say of it.
+    pub(super) fn chosen(self) -> Chosen {
+        let device = match &self.infos[..] {
             [info] => info.name.clone(),
             infos => format!("{} x {}", infos.len(), infos[0].name),
-        }
-    }
-
-    pub(super) fn threads(&self) -> usize {
-        self.infos.len() * self.options.slots
+        };
+        let devices = self.infos.len();
+        let threads = devices * self.options.slots;
+        let engine = Unopened::Gpu(self);
+        Chosen { name: "gpu", device, backend: "cuda", devices, threads, engine }
     }
 }
 

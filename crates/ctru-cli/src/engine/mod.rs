@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use ctru_kem::Parameters;
 use ctru_kem::engine::{BatchEngine, CpuEngine};
-use ctru_measure::{HostMemory, KeyUse, Operation, Statistics, cpu_name};
+use ctru_measure::{KeyUse, Operation, Statistics, cpu_name};
 use ctru_program::tell;
 
 use crate::error::Error;
@@ -46,10 +46,23 @@ pub(crate) struct EngineArgs {
 
 /// The chosen engine, before it is opened.
 #[derive(Debug)]
-pub(crate) enum Chosen {
-    /// The CPU engine.
+pub(crate) struct Chosen {
+    /// The name on the command line and in records.
+    pub(crate) name: &'static str,
+    /// The name of the device that computes.
+    pub(crate) device: String,
+    /// The kind of code that runs on the device.
+    pub(crate) backend: &'static str,
+    /// The number of devices whose memory can hold data.
+    pub(crate) devices: usize,
+    /// The number of host threads that compute or serve the device.
+    pub(crate) threads: usize,
+    engine: Unopened,
+}
+
+#[derive(Debug)]
+enum Unopened {
     Cpu(CpuEngine),
-    /// The engine on GPUs.
     #[cfg(feature = "cuda")]
     Gpu(gpu::Gpu),
 }
@@ -69,65 +82,11 @@ impl Chosen {
     /// # Errors
     /// [`Error::Engine`] if the device cannot run the kernels.
     pub(crate) fn open(&self) -> Result<Opened, Error> {
-        Ok(match self {
-            Self::Cpu(engine) => Opened::Cpu(engine.clone()),
+        Ok(match &self.engine {
+            Unopened::Cpu(engine) => Opened::Cpu(engine.clone()),
             #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => Opened::Gpu(Box::new(gpu.open_engine()?)),
+            Unopened::Gpu(gpu) => Opened::Gpu(Box::new(gpu.open_engine()?)),
         })
-    }
-
-    /// Returns the name on the command line and in records.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Cpu(_) => "cpu",
-            #[cfg(feature = "cuda")]
-            Self::Gpu(_) => "gpu",
-        }
-    }
-
-    /// Returns the number of devices whose memory can hold data.
-    pub(crate) fn devices(&self) -> usize {
-        match self {
-            Self::Cpu(_) => 0,
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.devices(),
-        }
-    }
-
-    /// Returns the name of the device that computes.
-    pub(crate) fn device(&self) -> String {
-        match self {
-            Self::Cpu(_) => cpu_name(),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.device(),
-        }
-    }
-
-    /// Returns the kind of code that runs on the device.
-    pub(crate) fn backend(&self) -> &'static str {
-        match self {
-            Self::Cpu(_) => ctru_math::backend::in_use().name(),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(_) => "cuda",
-        }
-    }
-
-    /// Returns how data travels between the host's memory and the device.
-    pub(crate) fn transfers(&self, memory: HostMemory) -> &'static str {
-        match self {
-            Self::Cpu(_) => "none",
-            #[cfg(feature = "cuda")]
-            Self::Gpu(_) => memory.name(),
-        }
-    }
-
-    /// Returns the number of host threads that compute or serve the device.
-    pub(crate) fn threads(&self) -> usize {
-        match self {
-            Self::Cpu(engine) => engine.threads(),
-            #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.threads(),
-        }
     }
 }
 
@@ -174,8 +133,8 @@ impl EngineArgs {
             EngineChoice::Cpu => self.start_cpu(),
             EngineChoice::Gpu => self.start_gpu(),
             EngineChoice::Auto => match self.start_usable_gpu() {
-                Ok((gpu, name)) => {
-                    tell("engine", &format!("gpu ({name})"));
+                Ok(gpu) => {
+                    tell("engine", &format!("gpu ({})", gpu.device));
                     Ok(gpu)
                 }
                 // There are GPUs, but not the one that was asked for.
@@ -196,22 +155,28 @@ impl EngineArgs {
     }
 
     fn start_cpu(&self) -> Result<Chosen, Error> {
-        Ok(Chosen::Cpu(CpuEngine::with_threads(self.threads.into())?))
+        let engine = CpuEngine::with_threads(self.threads.into())?;
+        Ok(Chosen {
+            name: "cpu",
+            device: cpu_name(),
+            backend: ctru_math::backend::in_use().name(),
+            devices: 0,
+            threads: engine.threads(),
+            engine: Unopened::Cpu(engine),
+        })
     }
 
     #[cfg(feature = "cuda")]
     fn start_gpu(&self) -> Result<Chosen, Error> {
-        self.gpu.start().map(Chosen::Gpu)
+        Ok(self.gpu.start()?.chosen())
     }
 
-    /// Starts the engine on GPUs after checking that they support the kernels. Returns the engine
-    /// and the name of the device.
+    /// Starts the engine on GPUs after checking that they support the kernels.
     #[cfg(feature = "cuda")]
-    fn start_usable_gpu(&self) -> Result<(Chosen, String), Error> {
+    fn start_usable_gpu(&self) -> Result<Chosen, Error> {
         let gpu = self.gpu.start()?;
         gpu.open()?;
-        let name = gpu.device();
-        Ok((Chosen::Gpu(gpu), name))
+        Ok(gpu.chosen())
     }
 
     #[cfg(not(feature = "cuda"))]
@@ -220,7 +185,7 @@ impl EngineArgs {
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn start_usable_gpu(&self) -> Result<(Chosen, String), Error> {
+    fn start_usable_gpu(&self) -> Result<Chosen, Error> {
         Err(Error::WithoutGpu)
     }
 }
