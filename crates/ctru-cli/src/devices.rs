@@ -7,15 +7,11 @@ use ctru_measure::table;
 
 use crate::error::Error;
 
-/// List the GPUs that the engine can use
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-
 /// Runs the command.
 ///
 /// # Errors
 /// [`Error::Engine`] if there is no driver or no GPU, [`Error::Report`] if standard output fails.
-pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn run(out: &mut dyn Write) -> Result<(), Error> {
     let devices = cuda::devices()?;
     let mut table = table::markdown(
         ["gpu", "name", "compute capability", "multiprocessors", "memory MiB"],

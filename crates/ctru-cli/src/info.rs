@@ -8,10 +8,6 @@ use ctru_measure::table;
 
 use crate::error::Error;
 
-/// Show parameter sets, sizes, security status and the instructions of this CPU that are in use
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-
 /// The failure rate: the probability that an honest ciphertext decapsulates to a wrong secret, as a
 /// binary logarithm.
 struct FailureRate {
@@ -66,7 +62,7 @@ analysis, no honest ciphertext then fails, except with a chance of 2^-40, for al
 ///
 /// # Errors
 /// [`Error::Report`] if standard output fails.
-pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn run(out: &mut dyn Write) -> Result<(), Error> {
     let mut sizes = table::markdown(
         ["set", "encoding", "n", "q", "public key", "private key", "ciphertext", "secret"],
         2..8,

@@ -72,13 +72,15 @@ enum Command {
     Encaps(encaps::Args),
     Decaps(decaps::Args),
     Check(check::Args),
-    Info(info::Args),
+    /// Show parameter sets, sizes, security status and the instructions of this CPU that are in use
+    Info,
     Kat(kat::Args),
     Bench(bench::Args),
     Report(report::Args),
     Selftest(selftest::Args),
     #[cfg(feature = "cuda")]
-    Devices(devices::Args),
+    /// List the GPUs that the engine can use
+    Devices,
     #[cfg(feature = "cuda")]
     Plan(plan::Args),
 }
@@ -115,12 +117,12 @@ fn execute(command: &Command) -> Result<bool, Error> {
         Command::Encaps(args) => encaps::run(args).map(|()| true),
         Command::Decaps(args) => decaps::run(args).map(|()| true),
         Command::Check(args) => check::run(args, out),
-        Command::Info(args) => info::run(args, out).map(|()| true),
+        Command::Info => info::run(out).map(|()| true),
         Command::Kat(args) => kat::run(args, out),
         Command::Bench(args) => bench::run(args, out).map(|()| true),
         Command::Report(args) => report::run(args).map(|()| true),
         #[cfg(feature = "cuda")]
-        Command::Devices(args) => devices::run(args, out).map(|()| true),
+        Command::Devices => devices::run(out).map(|()| true),
         #[cfg(feature = "cuda")]
         Command::Plan(args) => plan::run(args, out).map(|()| true),
         Command::Selftest(args) => selftest::run(args, out),
