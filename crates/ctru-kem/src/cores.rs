@@ -4,13 +4,13 @@ use core::array;
 use core::error::Error;
 use core::iter;
 use core::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
 use ctru_math::array::Array;
 
 use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidRow};
+use crate::first_refused::FirstRefused;
 use crate::hash::{GROUP, KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::parameters::Parameters;
 use crate::scheme::{
@@ -86,28 +86,6 @@ impl<P: Types> KeyKind for PrivateKeys<P> {
     }
     fn blank() -> Self::Decoded {
         P::Scheme::no_private()
-    }
-}
-
-/// The first row of a batch that is not a key, of those that threads have found so far.
-struct FirstRefused<F: Error>(Mutex<Option<InvalidRow<F>>>);
-
-impl<F: Error> FirstRefused<F> {
-    fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
-    /// Notes that `row` is not a key because of `error`.
-    fn note(&self, row: usize, error: F) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|before| row < before.row) {
-            *first = Some(InvalidRow { row, error });
-        }
-    }
-
-    /// Returns the first row as an error.
-    fn into_result(self) -> Result<(), InvalidRow<F>> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }
 

@@ -6,7 +6,7 @@ use core::fmt;
 use rand_core::{CryptoRng, TryCryptoRng};
 
 use crate::hash::SEED_BYTES;
-use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret, infallible};
+use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 use crate::scheme::{DecodedPrivate, DecodedPublic};
 use crate::source::with_source;
@@ -58,7 +58,8 @@ macro_rules! encapsulation {
                 &self,
                 rng: &mut G,
             ) -> (Ciphertext<P>, SharedSecret) {
-                infallible(self.try_encapsulate_with_rng(rng))
+                let Ok(sent) = self.try_encapsulate_with_rng(rng);
+                sent
             }
 
             /// Encapsulates a fresh shared secret with random bytes of a generator that can fail,

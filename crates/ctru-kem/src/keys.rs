@@ -101,13 +101,6 @@ fn copied<A: Array<u8>>(bytes: &[u8]) -> Result<A, InvalidLength> {
     }
 }
 
-pub(crate) fn infallible<T>(result: Result<T, core::convert::Infallible>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(never) => match never {},
-    }
-}
-
 impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
     ///
@@ -242,7 +235,8 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// program does.
     #[must_use]
     pub fn generate_from_rng<G: CryptoRng + ?Sized>(rng: &mut G) -> Self {
-        infallible(Self::try_generate_from_rng(rng))
+        let Ok(key) = Self::try_generate_from_rng(rng);
+        key
     }
 
     /// Generates a key with random bytes of a generator that can fail, as

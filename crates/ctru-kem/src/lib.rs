@@ -32,6 +32,8 @@ pub mod engine;
 mod error;
 #[cfg(feature = "std")]
 mod expand;
+#[cfg(feature = "std")]
+mod first_refused;
 mod hash;
 #[cfg(feature = "pkcs8")]
 pub mod key_file;

@@ -2,13 +2,13 @@
 //! other programs store them. The typed slices that these functions return lie in the same memory.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use ctru_math::array::Array;
 
 use crate::bytes::{Transparent, values, values_mut};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidRow};
+use crate::first_refused::FirstRefused;
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, SharedSecret};
 use crate::params::ParameterSet;
 
@@ -29,7 +29,7 @@ fn check_each<E: core::error::Error + Send>(
     let part = count.div_ceil(threads).max(ROWS_PER_THREAD);
     // The lowest refused row so far. No thread checks the rows after it.
     let lowest = AtomicUsize::new(usize::MAX);
-    let refused = Mutex::new(None::<InvalidRow<E>>);
+    let refused = FirstRefused::new();
     let check_part = |first: usize| {
         for row in first..count.min(first + part) {
             if row > lowest.load(Ordering::Relaxed) {
@@ -37,11 +37,7 @@ fn check_each<E: core::error::Error + Send>(
             }
             if let Err(error) = check(row) {
                 lowest.fetch_min(row, Ordering::Relaxed);
-                let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
-                if refused.as_ref().is_none_or(|known| row < known.row) {
-                    *refused = Some(InvalidRow { row, error });
-                }
-                return;
+                return refused.note(row, error);
             }
         }
     };
@@ -56,7 +52,7 @@ fn check_each<E: core::error::Error + Send>(
         }
         check_part(0);
     });
-    refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    refused.into_result()
 }
 
 /// Returns the error of a last row that is not complete.

@@ -3,9 +3,10 @@
 use core::array;
 use core::fmt::Debug;
 use core::hash::Hash;
+use core::hint::black_box;
 
 use ctru_math::array::Array;
-use subtle::ConstantTimeEq;
+use subtle::{Choice, ConstantTimeEq};
 
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
@@ -214,6 +215,19 @@ pub trait Types: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stati
 pub(crate) type DecodedPublic<P> = <<P as Types>::Scheme as Scheme>::Public;
 /// A decoded decapsulation key of a set.
 pub(crate) type DecodedPrivate<P> = <<P as Types>::Scheme as Scheme>::Private;
+
+/// Returns whether `bytes` are the concatenated parts, in constant time. The compiler compares
+/// whole vectors, while `subtle` compares single bytes.
+pub(crate) fn equal(bytes: &[u8], parts: &[&[u8]]) -> Choice {
+    let (mut rest, mut difference) = (bytes, 0);
+    for part in parts {
+        let (first, others) = rest.split_at(part.len());
+        difference = first.iter().zip(*part).fold(difference, |sum, (a, b)| sum | (a ^ b));
+        rest = others;
+    }
+    // Without the barrier, the compiler could leave the loop at the first difference.
+    black_box(difference).ct_eq(&0)
+}
 
 /// Returns the single array that bytes are.
 ///

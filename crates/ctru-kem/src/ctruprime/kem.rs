@@ -6,12 +6,12 @@ use core::hint::black_box;
 
 use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, Poly, SmallPoly};
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use super::pke::{self, KeyPolynomials};
 use crate::error::InvalidDecapsulationKey;
 use crate::hash::{self, Hashed, Id};
-use crate::scheme::{SecretBytes, Seed, one, one_mut};
+use crate::scheme::{SecretBytes, Seed, equal, one, one_mut};
 use crate::wipe::Secret;
 
 /// A decoded encapsulation key: the polynomial `h` and `ID(pk)`.
@@ -103,18 +103,10 @@ pub(super) fn decapsulate<R: Arithmetic, const N: usize>(
         let Hashed { coins, .. } = &hashed[i];
         let h = &keys[i].encapsulation_key.h;
         pke::encrypt(&mut multiplier, h, &messages[i], coins, &mut expected);
-        let accepted = equal(expected.as_ref(), ciphertexts[i].as_ref());
+        let accepted = equal(ciphertexts[i].as_ref(), &[expected.as_ref()]);
         let candidates = rejected[i].iter().zip(hashed[i].secret());
         for (chosen, (rejected, secret)) in secrets[i].iter_mut().zip(candidates) {
             *chosen = u8::conditional_select(rejected, secret, accepted);
         }
     }
-}
-
-/// Returns whether all bytes are equal, in constant time. The compiler compares whole vectors,
-/// while `subtle` compares single bytes.
-fn equal(a: &[u8], b: &[u8]) -> Choice {
-    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
-    // Without the barrier, the compiler could leave the loop at the first difference.
-    black_box(difference).ct_eq(&0)
 }

@@ -6,26 +6,23 @@
 
 use core::array;
 use core::fmt;
-use core::hint::black_box;
 
 use ctru_math::array::Array;
 use ctru_math::codec::{mixed_radix, ternary as packed};
 use ctru_math::invert::invert;
 use ctru_math::mul::Multiplier;
 use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, Poly, SmallPoly, ternary};
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use super::draw::{draw_short, draw_small};
 use super::hash::{Hash, Input, hash_each, shared_secrets};
 use crate::error::InvalidDecapsulationKey;
-use crate::hash::SHARED_SECRET_BYTES;
+use crate::scheme::{SecretBytes, equal};
 use crate::source::{NoRandomness, Source};
 use crate::wipe::{SPILLED, Secret, wipe_stack};
 
 /// Bytes of a hash.
 const HASH_BYTES: usize = size_of::<Hash>();
-/// The bytes of a shared secret.
-type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
 /// Returns the number of bytes of a private key.
 #[must_use]
@@ -420,7 +417,7 @@ pub fn decapsulate<R: NtruPrimeArithmetic, const N: usize>(
     let mut all_accepted = [0; N];
     for i in 0..N {
         let Hidden { r_hash, rounded, confirmation } = &mut hidden[i];
-        let accepted = equal(ciphertexts[i], [(**rounded).as_ref(), &**confirmation]);
+        let accepted = equal(ciphertexts[i], &[(**rounded).as_ref(), &**confirmation]);
         for (chosen, rejected) in r_hash.iter_mut().zip(keys[i].rho_hash.iter()) {
             *chosen = u8::conditional_select(rejected, chosen, accepted);
         }
@@ -428,16 +425,4 @@ pub fn decapsulate<R: NtruPrimeArithmetic, const N: usize>(
     }
     let chosen = hidden.each_ref().map(|hidden| &*hidden.r_hash);
     shared_secrets(all_accepted, chosen, ciphertexts, secrets.each_mut());
-}
-
-/// Returns whether `bytes` are the concatenated parts, in constant time. The compiler compares
-/// whole vectors, while `subtle` compares single bytes.
-fn equal(bytes: &[u8], parts: [&[u8]; 2]) -> Choice {
-    let (first, second) = bytes.split_at(parts[0].len());
-    let mut difference = 0;
-    for (a, b) in [(first, parts[0]), (second, parts[1])] {
-        difference = a.iter().zip(b).fold(difference, |difference, (a, b)| difference | (a ^ b));
-    }
-    // Without the barrier, the compiler could leave the loop at the first difference.
-    black_box(difference).ct_eq(&0)
 }
