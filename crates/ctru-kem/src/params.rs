@@ -110,7 +110,7 @@ macro_rules! operations {
         }
         /// Checks that bytes are a decapsulation key.
         fn check_decapsulation_key(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
-            Self::Scheme::read_private(key).map(drop)
+            Self::Scheme::check_private(key)
         }
         /// [`Scheme::check`].
         fn check_consistency(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {

@@ -26,7 +26,7 @@ pub(crate) type SecretBytes = [u8; SHARED_SECRET_BYTES];
 
 /// A key encapsulation mechanism on one ring, with one encoding of encapsulation keys.
 ///
-/// A well-formed key is one that `read` accepts or that this crate has made. Shared secrets and
+/// A well-formed key is one that a check accepts or that this crate has made. Shared secrets and
 /// decapsulation keys are the caller's to wipe.
 pub trait Scheme: 'static {
     /// The bytes of an encapsulation key.
@@ -106,23 +106,22 @@ pub trait Scheme: 'static {
     fn no_public() -> Self::Public;
     /// Decodes a well-formed decapsulation key.
     fn private(key: &[u8]) -> Self::Private;
-    /// Decodes bytes after checking that they are a decapsulation key.
+    /// Checks that bytes are a decapsulation key, and wipes the stack on which it has decoded them.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if they are not.
-    fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey>;
+    fn check_private(key: &[u8]) -> Result<(), InvalidDecapsulationKey>;
     /// Decodes keys as [`private`](Self::private) does each.
     #[cfg(feature = "std")]
     fn private_each<const N: usize>(keys: [&[u8]; N]) -> [Self::Private; N] {
         keys.map(Self::private)
     }
-    /// Decodes bytes as [`read_private`](Self::read_private) does for each key.
+    /// Decodes bytes after checking that they are decapsulation keys, each by itself. The errors
+    /// are those of [`check_private`](Self::check_private).
     #[cfg(feature = "std")]
     fn read_private_each<const N: usize>(
         keys: [&[u8]; N],
-    ) -> [Result<Self::Private, InvalidDecapsulationKey>; N] {
-        keys.map(Self::read_private)
-    }
+    ) -> [Result<Self::Private, InvalidDecapsulationKey>; N];
     /// Returns what takes the place of a decoded decapsulation key that was refused.
     #[cfg(feature = "std")]
     fn no_private() -> Self::Private;
@@ -138,7 +137,7 @@ pub trait Scheme: 'static {
     fn check(key: &Self::Private) -> Result<(), InvalidDecapsulationKey>;
     /// Writes a well-formed encapsulation key that gives no secrecy.
     fn write_encapsulation_placeholder(key: &mut [u8]);
-    /// Writes a decapsulation key that operations accept and [`read_private`](Self::read_private)
+    /// Writes a decapsulation key that operations accept and [`check_private`](Self::check_private)
     /// refuses.
     fn write_decapsulation_placeholder(key: &mut [u8]);
 

@@ -2,23 +2,31 @@
 //!
 //! The tests look for seeds, messages, seeds of coins, coins, the packed `f` of a key that is used,
 //! and its `z`. They do not look for results (new keys and shared secrets), because moving a value
-//! leaves a copy. They do not look for unpacked polynomials and hash states, because the compiler
-//! may spill parts of them to the stack. Without optimisation, each move leaves a copy, so they are
-//! not in tests/suites.
+//! leaves a copy. They look for unpacked polynomials only after keys are generated or read, because
+//! elsewhere the compiler may spill parts of them to the stack, as it may those of hash states.
+//! Without optimisation, each move leaves a copy, so they are not in tests/suites.
 
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
 use corosensei::stack::{DefaultStack, Stack};
-use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, SEED_BYTES};
-use ctru_math::Ring;
+use ctru_kem::ntruprime::{Named, short_from_seeds};
+use ctru_kem::{
+    Ciphertext, CtruPrimeSet, DecapsulationKey, ParameterSet, SEED_BYTES, Sntrup653, Sntrup761,
+    Sntrup1277,
+};
+use ctru_math::array::Array;
+use ctru_math::codec::{secret_poly, ternary};
+use ctru_math::{NtruPrimeRing, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_ctru_prime_set;
 use ctru_tests::hashes::{sha3_512, shake256};
 use ctru_tests::words::words_in;
+use sha2::{Digest, Sha512};
 
 every_ctru_prime_set!(
     key_generation_wipes_seed_and_coins,
+    reading_a_key_wipes_its_polynomial,
     encapsulation_wipes_seeds_message_and_coins,
     decapsulation_wipes_key_message_and_coins
 );
@@ -55,6 +63,16 @@ fn assert_absent(memory: &[u8], secrets: &[(&str, &[u8])]) {
     }
 }
 
+/// Returns how many strings of eight coefficients of a polynomial are in memory. Strings with few
+/// changes do not count, because they may be numbers.
+fn coefficients_in<R: NtruPrimeRing>(memory: &[u8], polynomial: &SmallPoly<R>) -> usize {
+    let bytes: Vec<_> = polynomial.coefficients().iter().map(|&c| c as u8).collect();
+    let is_distinct = |word: &&[u8]| word.windows(2).filter(|pair| pair[0] != pair[1]).count() > 4;
+    let words: Vec<_> = bytes.windows(8).filter(is_distinct).collect();
+    assert!(words.len() > 200);
+    words_in(memory, &words).iter().sum()
+}
+
 /// Bytes of `ID(pk)`, the start of the input of the message hash.
 const ID: usize = 33;
 /// Bytes per block of SHA3-512.
@@ -86,6 +104,17 @@ fn key_generation_wipes_seed_and_coins<P: CtruPrimeSet>() {
         let left = left_by(|| generated.check().unwrap());
         let f = &generated.as_ref()[..P::Ring::SECRET_POLY_BYTES];
         assert_absent(&left, &[("f", f), ("z", &Z)]);
+    });
+}
+
+fn reading_a_key_wipes_its_polynomial<P: CtruPrimeSet>() {
+    let key = key::<P>();
+    let mut packed = <P::Ring as Ring>::SecretPolyBytes::zeroed();
+    packed.as_mut().copy_from_slice(&key.as_bytes()[..P::Ring::SECRET_POLY_BYTES]);
+    let f = secret_poly::unpack::<P::Ring>(&packed).unwrap();
+    on_every_backend(|| {
+        let left = left_by(|| drop(DecapsulationKey::<P>::from_bytes(key.as_bytes()).unwrap()));
+        assert_eq!(coefficients_in(&left, &f), 0);
     });
 }
 
@@ -129,4 +158,65 @@ fn decapsulation_wipes_key_message_and_coins<P: CtruPrimeSet>() {
             assert_absent(&left, &secrets);
         }
     });
+}
+
+/// More strings than the compiler spills of a polynomial that key generation works with.
+const SPILLED: usize = 20;
+
+/// Does the same for Streamlined NTRU Prime: with the seeds, the random words of polynomials, the
+/// polynomial `r` of a ciphertext with its hash, and `f`, `1/g` and `rho` of a key that is used.
+fn ntru_prime<P: ParameterSet, R: Named>() {
+    let words = |usage: &str, seed: &[u8], polynomials: usize| {
+        let input = [R::NAME.as_bytes(), usage.as_bytes(), seed].concat();
+        shake256(&input, polynomials * 4 * R::N)
+    };
+    let (key_words, words) = (words(" key pair", &KEY_SEED, 2), words(" encapsulation", &SEED, 1));
+    let mut r = R::TernaryBytes::zeroed();
+    ternary::pack(&short_from_seeds::<R, 1>([&SEED])[0], &mut r);
+    let r = r.as_ref();
+    let r_hash = Sha512::digest([&[3], r].concat());
+    let of_message: [(&str, &[u8]); 2] = [("r", r), ("hash of r", &r_hash[..32])];
+    let of_encapsulation = [("seed", &SEED[..]), ("words", &words), of_message[0], of_message[1]];
+    let key = || DecapsulationKey::<P>::generate_deterministic(&KEY_SEED, &Z);
+    on_every_backend(|| {
+        let mut private = DecapsulationKey::placeholder();
+        let left = left_by(|| private = key());
+        assert_absent(&left, &[("seed", &KEY_SEED), ("words", &key_words)]);
+        let (polynomials, rest) = private.as_bytes().split_at(2 * R::TERNARY_BYTES);
+        let (f, g_inverse) = polynomials.split_at(R::TERNARY_BYTES);
+        let unpacked = [f, g_inverse].map(|bytes| {
+            let mut packed = R::TernaryBytes::zeroed();
+            packed.as_mut().copy_from_slice(bytes);
+            ternary::unpack::<R>(&packed).unwrap()
+        });
+        assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) < SPILLED));
+        let left = left_by(|| drop(DecapsulationKey::<P>::from_bytes(private.as_bytes()).unwrap()));
+        assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) == 0));
+        let rho = &rest[P::ENCAPSULATION_KEY_BYTES..][..R::TERNARY_BYTES];
+        let of_key = [("f", f), ("1/g", g_inverse), ("rho", rho)];
+        let left = left_by(|| private.check().unwrap());
+        assert_absent(&left, &of_key);
+
+        let public = private.encapsulation_key();
+        let left = left_by(|| drop(public.encapsulate_deterministic(&SEED)));
+        assert_absent(&left, &of_encapsulation);
+        let (ciphertext, secret) = public.encapsulate_deterministic(&SEED);
+        let mut tampered = ciphertext.as_bytes().to_vec();
+        *tampered.last_mut().unwrap() ^= 1;
+        let tampered = Ciphertext::from_bytes(&tampered).unwrap();
+        for (received, accepted) in [(&ciphertext, true), (&tampered, false)] {
+            let mut answer = None;
+            let left = left_by(|| answer = Some(private.decapsulate(received)));
+            assert_eq!(answer.as_ref() == Some(&secret), accepted);
+            assert_absent(&left, &of_key);
+            assert_absent(&left, &of_message);
+        }
+    });
+}
+
+#[test]
+fn ntru_prime_wipes_secrets() {
+    ntru_prime::<Sntrup653, R653>();
+    ntru_prime::<Sntrup761, R761>();
+    ntru_prime::<Sntrup1277, R1277>();
 }

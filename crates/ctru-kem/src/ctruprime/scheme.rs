@@ -23,7 +23,7 @@ use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{self, Id, KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::scheme::{Scheme, SecretBytes, Seed};
 use crate::source::{NoRandomness, Source};
-use crate::wipe::{SPILLED, Secret, wipe_stack};
+use crate::wipe::{SPILLED, Secret, wipe_stack, wiping_the_stack};
 
 /// CTRU-Prime on the ring `R` with the encoding `E` of encapsulation keys.
 #[derive(Debug)]
@@ -122,8 +122,7 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         DecodedEncapsulationKey { h: Poly::zero(), id: hash::NO_ID }
     }
 
-    /// Does not call [`read_private`](Self::read_private), because a key that leaves a `Result` is
-    /// copied, and nothing wipes the copy.
+    // A key that left a `Result` would be copied, and nothing would wipe the copy.
     fn private(key: &[u8]) -> Self::Private {
         let (f, encapsulation_key, z) = parts::<R, E>(key);
         let f = unpack(f).expect("a validated decapsulation key");
@@ -134,14 +133,25 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     }
 
     /// Does not check that the two polynomials belong together; `check` does.
-    fn read_private(key: &[u8]) -> Result<Self::Private, InvalidDecapsulationKey> {
-        let (f, encapsulation_key, z) = parts::<R, E>(key);
-        let f = unpack(f)?;
-        let encapsulation_key = Self::read_public(encapsulation_key)
-            .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
-        let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
-        decoded.z.copy_from(z);
-        Ok(decoded)
+    fn check_private(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
+        let (f, encapsulation_key, _) = parts::<R, E>(key);
+        wiping_the_stack::<{ 8 << 10 }, _>(|| unpack::<R>(f).map(drop))?;
+        Self::check_public(encapsulation_key).map_err(InvalidDecapsulationKey::EncapsulationKey)
+    }
+
+    #[cfg(feature = "std")]
+    fn read_private_each<const N: usize>(
+        keys: [&[u8]; N],
+    ) -> [Result<Self::Private, InvalidDecapsulationKey>; N] {
+        keys.map(|key| {
+            let (f, encapsulation_key, z) = parts::<R, E>(key);
+            let f = unpack(f)?;
+            let encapsulation_key = Self::read_public(encapsulation_key)
+                .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
+            let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
+            decoded.z.copy_from(z);
+            Ok(decoded)
+        })
     }
 
     #[cfg(feature = "std")]

@@ -8,7 +8,8 @@ use core::array;
 use core::fmt;
 
 use ctru_math::array::Array;
-use ctru_math::codec::{mixed_radix, ternary as packed};
+use ctru_math::codec::mixed_radix;
+use ctru_math::codec::ternary::{self as packed, InvalidTernary};
 use ctru_math::invert::invert;
 use ctru_math::mul::Multiplier;
 use ctru_math::{NtruPrimeArithmetic, NtruPrimeRing, Poly, SmallPoly, ternary};
@@ -17,9 +18,9 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use super::draw::{draw_short, draw_small};
 use super::hash::{Hash, Input, hash_each, shared_secrets};
 use crate::error::InvalidDecapsulationKey;
-use crate::scheme::{SecretBytes, equal};
+use crate::scheme::{SecretBytes, equal, one};
 use crate::source::{NoRandomness, Source};
-use crate::wipe::{SPILLED, Secret, wipe_stack};
+use crate::wipe::{SPILLED, Secret, wipe_stack, wiping_the_stack};
 
 /// Bytes of a hash.
 const HASH_BYTES: usize = size_of::<Hash>();
@@ -80,7 +81,7 @@ impl<R: NtruPrimeArithmetic> fmt::Debug for PrivateKey<R> {
 ///
 /// # Panics
 /// If `private` does not have [`private_key_bytes`].
-// The check under valgrind looks for the name of the function that draws again.
+// The check under valgrind looks for the names of this function and of the next one.
 #[inline(never)]
 pub fn generate<R: NtruPrimeArithmetic>(
     source: Source<'_>,
@@ -88,14 +89,10 @@ pub fn generate<R: NtruPrimeArithmetic>(
     private: &mut [u8],
 ) -> Result<(), NoRandomness> {
     assert_eq!(private.len(), private_key_bytes::<R>());
-    let (g, g_inverse) = loop {
-        let g = draw_small::<R>(source)?;
-        if let Some(inverse) = ternary::invert(&g).into_option() {
-            break (g, inverse);
-        }
-    };
-    let f = draw_short::<R>(source)?;
+    let [mut f, mut g, mut g_inverse] = array::from_fn(|_| SmallPoly::zero());
+    let drawn = generate_polynomials::<R>(source, &mut f, &mut g, &mut g_inverse);
     wipe_stack::<STACK>();
+    drawn?;
     let inverse = invert(&Poly::from(&f)).expect("f is not zero, and R_q is a field");
     let polynomials = KeyPolynomials { f: &f, g: &g, g_inverse: &g_inverse };
     polynomials.assemble(&mut Multiplier::new(), &inverse, public, private);
@@ -103,6 +100,28 @@ pub fn generate<R: NtruPrimeArithmetic>(
     source(&mut private[parts.rho..parts.hash])?;
     let [hash] = hash_public_keys([public.as_ref()]);
     private[parts.hash..].copy_from_slice(&hash);
+    Ok(())
+}
+
+/// Draws the polynomials of a key pair.
+///
+/// This is a function of its own, so that [`wipe_stack`] reaches what moves of polynomials leave on
+/// the stack.
+#[inline(never)]
+fn generate_polynomials<R: NtruPrimeArithmetic>(
+    source: Source<'_>,
+    f: &mut SmallPoly<R>,
+    g: &mut SmallPoly<R>,
+    g_inverse: &mut SmallPoly<R>,
+) -> Result<(), NoRandomness> {
+    loop {
+        *g = draw_small(source)?;
+        if let Some(inverse) = ternary::invert(g).into_option() {
+            *g_inverse = inverse;
+            break;
+        }
+    }
+    *f = draw_short(source)?;
     Ok(())
 }
 
@@ -165,6 +184,17 @@ pub(super) const fn parts<R: NtruPrimeRing>() -> Parts {
     let (g_inverse, public) = (R::TERNARY_BYTES, 2 * R::TERNARY_BYTES);
     let rho = public + R::MIXED_RADIX.bytes();
     Parts { g_inverse, public, rho, hash: rho + R::TERNARY_BYTES }
+}
+
+/// Returns `f` and `1/g` as a private key has them.
+fn packed_polynomials<R: NtruPrimeRing>(key: &[u8]) -> [&R::TernaryBytes; 2] {
+    let parts = parts::<R>();
+    [one(&key[..parts.g_inverse]), one(&key[parts.g_inverse..parts.public])]
+}
+
+/// Returns the reason why a key with a malformed polynomial is refused.
+fn malformed(_: InvalidTernary) -> InvalidDecapsulationKey {
+    InvalidDecapsulationKey::SecretPolynomial
 }
 
 impl<R: NtruPrimeArithmetic> PublicKey<R> {
@@ -305,6 +335,20 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         })
     }
 
+    /// Checks bytes as [`read`](Self::read) does, and wipes the stack that held the polynomials.
+    pub(super) fn check(bytes: &[u8]) -> Result<(), InvalidDecapsulationKey> {
+        let [f, g_inverse] = packed_polynomials::<R>(bytes);
+        wiping_the_stack::<{ 8 << 10 }, _>(|| {
+            let f = packed::unpack_short::<R>(f).map(drop);
+            packed::unpack::<R>(g_inverse).map(drop).and(f)
+        })
+        .map_err(malformed)?;
+        let parts = parts::<R>();
+        let [hash] = hash_public_keys([&bytes[parts.public..parts.rho]]);
+        let is_right = bytes[parts.hash..] == hash;
+        if is_right { Ok(()) } else { Err(InvalidDecapsulationKey::Hash) }
+    }
+
     /// Decodes a key that [`read`](Self::read) accepts.
     ///
     /// # Panics
@@ -334,21 +378,14 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     fn decode(bytes: &[u8], hash: &Hash) -> Result<Self, InvalidDecapsulationKey> {
         assert_eq!(bytes.len(), private_key_bytes::<R>());
         let parts = parts::<R>();
-        let mut packed = Secret::<R::TernaryBytes>::zeroed();
-        packed.copy_from(&bytes[..parts.g_inverse]);
-        let f = packed::unpack_short::<R>(&packed);
-        packed.copy_from(&bytes[parts.g_inverse..parts.public]);
-        let g_inverse = packed::unpack::<R>(&packed);
+        let [f, g_inverse] = packed_polynomials::<R>(bytes);
+        let (f, g_inverse) = (packed::unpack_short::<R>(f), packed::unpack::<R>(g_inverse));
         wipe_stack::<SPILLED>();
-        let malformed = |_| InvalidDecapsulationKey::SecretPolynomial;
         let (f, g_inverse) = (f.map_err(malformed)?, g_inverse.map_err(malformed)?);
         let mut rho_hash = Secret::<Hash>::zeroed();
         rho_hash.copy_from(hash);
-        let mut public = R::MixedRadixBytes::zeroed();
-        public.as_mut().copy_from_slice(&bytes[parts.public..parts.rho]);
-        let mut public_key =
-            PublicKey { h: mixed_radix::decode_shifted(&public), hash: [0; HASH_BYTES] };
-        public_key.hash.copy_from_slice(&bytes[parts.hash..]);
+        let h = mixed_radix::decode_shifted(one(&bytes[parts.public..parts.rho]));
+        let public_key = PublicKey { h, hash: *one(&bytes[parts.hash..]) };
         Ok(Self { f, g_inverse, rho_hash, public_key })
     }
 
@@ -406,9 +443,7 @@ pub fn decapsulate<R: NtruPrimeArithmetic, const N: usize>(
     let r: [SmallPoly<R>; N] = array::from_fn(|i| {
         let (key, ciphertext) = (keys[i], ciphertexts[i]);
         assert_eq!(ciphertext.len(), ciphertext_bytes::<R>());
-        let mut rounded = R::MixedRadixThirdsBytes::zeroed();
-        rounded.as_mut().copy_from_slice(&ciphertext[..R::MIXED_RADIX_THIRDS.bytes()]);
-        let c = mixed_radix::decode_rounded::<R>(&rounded);
+        let c = mixed_radix::decode_rounded::<R>(one(&ciphertext[..R::MIXED_RADIX_THIRDS.bytes()]));
         let e = ternary::tripled(&multiplier.mul_small(&c, &key.f));
         ternary::short_or_ones(&ternary::mul(&e, &key.g_inverse))
     });

@@ -111,8 +111,8 @@ impl<R: Named> Scheme for NtruPrime<R> {
         PrivateKey::new(key)
     }
 
-    fn read_private(key: &[u8]) -> Result<PrivateKey<R>, InvalidDecapsulationKey> {
-        PrivateKey::read(key)
+    fn check_private(key: &[u8]) -> Result<(), InvalidDecapsulationKey> {
+        PrivateKey::<R>::check(key)
     }
 
     #[cfg(feature = "std")]
