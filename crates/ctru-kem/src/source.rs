@@ -24,8 +24,11 @@ pub(crate) fn with_source<G: TryCryptoRng + ?Sized>(
             NoRandomness
         })
     });
-    match (done, error) {
-        (Err(NoRandomness), Some(error)) => Err(error),
-        _ => Ok(()),
+    match error {
+        Some(error) => Err(error),
+        None => {
+            done.expect("nothing but the generator fails");
+            Ok(())
+        }
     }
 }
