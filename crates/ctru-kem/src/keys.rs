@@ -22,7 +22,8 @@ use crate::scheme::Scheme;
 use crate::source::with_source;
 use crate::wipe::wipe;
 
-/// An encapsulation key: the encoding of the polynomial `h = g / f`. It is public.
+/// An encapsulation key: the encoding of the polynomial `h`, which is `g / f` for CTRU-Prime and
+/// `g / (3 f)` for NTRU Prime. It is public.
 #[repr(transparent)]
 pub struct EncapsulationKey<P: ParameterSet> {
     bytes: EncapsulationKeyBytes<P>,
@@ -35,8 +36,8 @@ unsafe impl<P: ParameterSet> Transparent for EncapsulationKey<P> {
     type Bytes = EncapsulationKeyBytes<P>;
 }
 
-/// A decapsulation key: the packed secret polynomial `f`, the encapsulation key, and the secret `z`
-/// of implicit rejection. Wiped when dropped.
+/// A decapsulation key: the packed secret polynomial `f` (and `1/g` for NTRU Prime), the
+/// encapsulation key, and the secret of implicit rejection. Wiped when dropped.
 ///
 /// Drop a key to wipe it. The type does not implement [`Zeroize`], because a wiped key that is
 /// still a value could be used: whatever it held then, everybody could compute what it
@@ -105,8 +106,8 @@ impl<P: ParameterSet> EncapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::ENCAPSULATION_KEY_BYTES`] bytes.
     ///
     /// # Errors
-    /// [`InvalidEncapsulationKey`] if the length is wrong, the bytes are not the encoding of a
-    /// polynomial, or the polynomial is 0.
+    /// [`InvalidEncapsulationKey`] if the length is wrong. For CTRU-Prime, also if the bytes are
+    /// not the encoding of a polynomial, or the polynomial is 0.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEncapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
         P::check_encapsulation_key(key.bytes.as_ref())?;
@@ -142,27 +143,28 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Reads a key from its [`ParameterSet::DECAPSULATION_KEY_BYTES`] bytes.
     ///
     /// The function does not check that the encapsulation key inside belongs to the secret
-    /// polynomial; [`check`](Self::check) does. The time depends only on the result and on the
+    /// polynomials; [`check`](Self::check) does. The time depends only on the result and on the
     /// encapsulation key.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey`] if the length is wrong, if key generation cannot make the secret
-    /// polynomial, or if the encapsulation key is invalid.
+    /// [`InvalidDecapsulationKey`] if the length is wrong, if key generation cannot make a secret
+    /// polynomial, or if the encapsulation key is invalid or, for NTRU Prime, its hash is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
         let key = Self { bytes: copied(bytes)? };
         P::check_decapsulation_key(key.bytes.as_ref())?;
         Ok(key)
     }
 
-    /// Checks that the encapsulation key belongs to the secret polynomial `f`: that `h f` is a
-    /// polynomial `g` that key generation can sample.
+    /// Checks that the encapsulation key belongs to the secret polynomials. For CTRU-Prime, `h f`
+    /// must be a polynomial `g` that key generation can sample. For NTRU Prime, `3 f h` must be
+    /// small, and the inverse of `1/g` modulo 3.
     ///
-    /// The check takes one product of polynomials. Its time depends only on the result and on the
-    /// encapsulation key. The secret `z` of implicit rejection needs no check, because every
-    /// 32-byte string is valid.
+    /// The check takes one or two products of polynomials. Its time depends only on the result and
+    /// on the encapsulation key. The secret of implicit rejection needs no check, because it can be
+    /// any bytes.
     ///
     /// # Errors
-    /// [`InvalidDecapsulationKey::Inconsistent`] if key generation cannot sample `h f`. The
+    /// [`InvalidDecapsulationKey::Inconsistent`] if they do not belong together. The
     /// [placeholder](Self::placeholder) gives this error.
     pub fn check(&self) -> Result<(), InvalidDecapsulationKey> {
         P::check_consistency(self.bytes.as_ref())
