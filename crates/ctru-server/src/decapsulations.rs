@@ -11,7 +11,7 @@ use crate::identity::Owner;
 use crate::lock;
 use crate::scheme;
 
-/// The largest number of keys and clients in the table.
+/// The largest number of entries in the table: one for each key, and one for each client.
 const CAPACITY: usize = 1 << 16;
 
 /// The beginning of the SHA-256 of a public key, by which decapsulations are counted.

@@ -91,7 +91,7 @@ impl WaitingRoom {
         ticket.await.ok()
     }
 
-    /// Gives room to waiting messages while there is some.
+    /// Gives room to waiting messages, by turns, until there is no more room.
     fn admit(&self) {
         loop {
             // A ticket that nobody takes any more comes back here, so the lock is not held.

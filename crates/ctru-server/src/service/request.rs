@@ -157,7 +157,7 @@ impl Private<'_> {
             count * sealed
         );
         let size = if self.sealer.knows(bytes) { sealed } else { plain };
-        // The first key that is incomplete, missing or without a ciphertext.
+        // The number of the first key that is incomplete or missing, or that nothing asks for.
         Err(Fault::invalid("private_keys", count.min(bytes.len() / size), reason))
     }
 

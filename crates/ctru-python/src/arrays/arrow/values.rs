@@ -138,7 +138,7 @@ impl fmt::Display for Fault {
 
 /// The number of bytes of a view of binary_view.
 const VIEW: usize = 16;
-/// The largest number of bytes that such a view has in itself.
+/// The largest number of bytes of a value that lies in its view.
 const INLINE: usize = 12;
 
 impl<'py> Values<'py> {

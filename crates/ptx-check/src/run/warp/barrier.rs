@@ -9,7 +9,7 @@ use crate::run::value::low;
 #[derive(Debug)]
 pub(in crate::run) struct Arrival {
     threads: u64,
-    /// What has come before, as their warp knows it.
+    /// `Warp::known` of their warp when they arrived, with the number of the warp itself.
     known: Vec<u32>,
 }
 

@@ -171,8 +171,8 @@ pub(crate) enum End<E> {
 }
 
 impl<T: PartialEq, E: Clone> Joiner<'_, T, E> {
-    /// Waits until the work is done. If [`filled`](Self::filled) has not been called, notes this
-    /// first. If `gives_up` says so, the call does not wait for a group that is still open.
+    /// Notes that the call has [filled](Self::filled) its rows, and waits until the group ends. As
+    /// long as the group is open, the call leaves it when `gives_up` returns true.
     pub(crate) fn wait(&mut self, gives_up: impl Fn() -> bool) -> End<E> {
         self.filled();
         let Seat { groups, group, .. } = &self.seat;
