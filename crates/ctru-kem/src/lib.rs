@@ -13,7 +13,7 @@ extern crate std;
 #[cfg(feature = "pem")]
 extern crate alloc;
 
-// First, because others use its macro `with_parameters`.
+// First, because other modules use its macros.
 #[macro_use]
 mod parameters;
 
