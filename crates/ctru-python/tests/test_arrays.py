@@ -144,6 +144,14 @@ def test_tensors_of_a_library_come_back():
     assert (again.content == secrets.content).all()
 
 
+@pytest.mark.parametrize("module", ["package.that.nobody.imports", None])
+def test_tensors_of_an_unknown_library(module):
+    """Results are numpy arrays, as for each library without a function `from_dlpack`."""
+    unknown = type("Unknown", (Tensor,), {"__module__": module})
+    secrets, _ = engine().encapsulate(unknown(key_pairs()[0]))
+    assert type(secrets) is np.ndarray
+
+
 def test_results_into_arrays_of_the_caller():
     run = engine()
     public, private = key_pairs()

@@ -212,7 +212,11 @@ fn maker_of_tensors<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     let py = object.py();
     let namespace = match calls::attribute_if_any(object, "__array_namespace__")? {
         Some(namespace) => calls::call(&namespace, (), None)?,
-        None => loaded(py, &package_of(object)?)?,
+        None => match loaded(py, &package_of(object)?) {
+            Ok(package) => package,
+            // A type can name a package that no program has imported under this name.
+            Err(_) => return Ok(None),
+        },
     };
     calls::attribute_if_any(&namespace, "from_dlpack")
 }

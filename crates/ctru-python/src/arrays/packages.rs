@@ -68,8 +68,9 @@ pub(super) fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, Py
     })
 }
 
-/// Returns the name of the package that defines the type of an object.
+/// Returns the name of the package that defines the type of an object, if the type says it.
 pub(super) fn package_of(object: &Bound<'_, PyAny>) -> PyResult<String> {
-    let module: String = calls::attribute(object.get_type().as_any(), "__module__")?.extract()?;
+    let module = calls::attribute(object.get_type().as_any(), "__module__")?;
+    let module = module.extract::<String>().unwrap_or_default();
     Ok(module.split('.').next().unwrap_or_default().to_owned())
 }
