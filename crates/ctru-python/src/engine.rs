@@ -21,7 +21,7 @@ use crate::seeds::{MasterSeed, whole_number};
 use crate::sets::{Parameters, named};
 
 /// The largest number of threads that a caller may ask for.
-const MOST_THREADS: usize = 4096;
+const MOST_THREADS: u64 = 4096;
 /// The number of operations per CPU thread between two checks for signals, about 0.1 s of work.
 const CHUNK_PER_THREAD: usize = 1 << 14;
 /// The number of operations on a GPU between two checks for signals.
@@ -99,8 +99,7 @@ impl Device {
 
 /// Returns the argument `count`.
 fn count_of(count: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let count = whole_number(count, "count")?;
-    count.extract().map_err(|_| value_error(format!("count is {count}, not a number of rows")))
+    Ok(whole_number(count, "count", 0..=usize::MAX as u64)? as usize)
 }
 
 /// Returns the two arrays of the argument `out`.
@@ -188,16 +187,8 @@ impl Engine {
     ) -> PyResult<Self> {
         let set = named(set, encoding)?;
         let device = Device::named(device)?;
-        let threads: usize = match threads {
-            None => 0,
-            Some(threads) => {
-                let threads = whole_number(threads, "threads")?;
-                let valid = |threads: &usize| (1..=MOST_THREADS).contains(threads);
-                threads.extract().ok().filter(valid).ok_or_else(|| {
-                    value_error(format!("threads is {threads}, not in 1..={MOST_THREADS}"))
-                })?
-            }
-        };
+        let threads = threads.map(|threads| whole_number(threads, "threads", 1..=MOST_THREADS));
+        let threads = threads.transpose()?.unwrap_or(0) as usize;
         let of = |device: String, threads, chunk, run| {
             let (sizes, process) = (set.into(), Process::current());
             Self { set, sizes, device, threads, chunk, process, run }

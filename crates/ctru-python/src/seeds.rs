@@ -1,14 +1,16 @@
 //! The arguments `seed`, `context` and `first`, from which the seeds of a batch are derived.
 
+use std::ops::RangeInclusive;
+
 use ctru_kem::SEED_BYTES;
 use ctru_kem::engine::{Context, Expand};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString};
+use pyo3::types::PyString;
 use zeroize::Zeroizing;
 
 use crate::arrays::{copy_of, copy_to};
 use crate::calls;
-use crate::errors::value_error;
+use crate::errors::{caused_by, type_error, type_name, value_error};
 
 /// A master seed of the caller, or a random one.
 pub(crate) struct MasterSeed {
@@ -31,7 +33,7 @@ impl MasterSeed {
         context: Option<&Bound<'_, PyAny>>,
         first: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let first = first.map_or(Ok(0), row_number)?;
+        let first = first.map_or(Ok(0), |first| whole_number(first, "first", 0..=u64::MAX))?;
         let mut master = Self { seed: Box::default(), context: Context::EMPTY, first };
         let Some(seed) = seed else {
             if context.is_some() || first != 0 {
@@ -76,24 +78,22 @@ impl MasterSeed {
     }
 }
 
-/// Returns the argument `first`.
-fn row_number(first: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let first = whole_number(first, "first")?;
-    first.extract().map_err(|_| value_error(format!("first is {first}, not in 0..2**64")))
-}
-
-/// Returns the integer that an argument is.
+/// Returns the integer that an argument is. The message does not show it: Python refuses to write
+/// integers of thousands of digits.
 ///
 /// # Errors
-/// `TypeError` if it is not an integer.
-pub(crate) fn whole_number<'py>(
-    value: &Bound<'py, PyAny>,
+/// `TypeError` if it is not an integer, `ValueError` if it is not in `range`.
+pub(crate) fn whole_number(
+    value: &Bound<'_, PyAny>,
     name: &str,
-) -> PyResult<Bound<'py, PyInt>> {
-    calls::integer(value).map_err(|_| {
-        let kind = crate::errors::type_name(value);
-        crate::errors::type_error(format!("{name} is a {kind}, not an integer"))
-    })
+    range: RangeInclusive<u64>,
+) -> PyResult<u64> {
+    let number = calls::integer(value).map_err(|error| {
+        let named = type_error(format!("{name} is a {}, not an integer", type_name(value)));
+        caused_by(value.py(), named, error)
+    })?;
+    let number = number.extract().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| value_error(format!("{name} is not in {range:?}")))
 }
 
 /// Fills bytes with the operating system's randomness.

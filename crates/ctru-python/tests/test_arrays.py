@@ -152,6 +152,16 @@ def test_tensors_of_an_unknown_library(module):
     assert type(secrets) is np.ndarray
 
 
+def test_an_interrupt_in_an_argument():
+    """It is not taken for an argument of a wrong type."""
+
+    class Number:
+        def __index__(self):
+            raise KeyboardInterrupt
+
+    refused(KeyboardInterrupt, None, lambda: engine().generate(Number()))
+
+
 def test_results_into_arrays_of_the_caller():
     run = engine()
     public, private = key_pairs()
@@ -340,6 +350,11 @@ def test_bad_arguments():
         refused(ValueError, "count", lambda count=count: run.generate(count))
     for count in (1.0, "3", None):
         refused(TypeError, "count", lambda count=count: run.generate(count))
+    # Python does not write so many digits.
+    huge = 10**5000
+    refused(ValueError, "count is not in", lambda: run.generate(huge))
+    refused(ValueError, "first is not in", lambda: run.generate(1, first=huge, **SEEDS))
+    refused(ValueError, "threads is not in", lambda: ctru.Engine("761", "cpu", threads=huge))
     refused(ValueError, "count is 3", lambda: run.encapsulate(public, count=3))
     refused((MemoryError, ValueError), None, lambda: run.generate(2**62))
     refused((MemoryError, ValueError), None, lambda: run.generate(2**62, kind="bytes"))
