@@ -295,8 +295,10 @@ def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
         command += ["--out", str(out), "--device", "cpu", "--actors", "1"]
         refused(command, "another job is running in the folder", capsys)
         assert unfinished.exists()
-    assert main(command) == 0
+    # What a run has left is removed by the next one, however that ends.
+    refused([*command, "--actors", "0"], "actors is 0", capsys)
     assert not unfinished.exists()
+    assert main(command) == 0
     assert all(path.exists() for path in others)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -447,15 +448,16 @@ def run(job: Job, *, actors: int | None, threads: int | None, quiet: bool) -> fl
     start = time.monotonic()
     progress = Progress(quiet)
     with ExitStack() as stack:
-        is_alone = False
         if job.out is not None:
             job.out.mkdir(parents=True, exist_ok=True)
             is_alone = stack.enter_context(_files.locked(job.out))
-        job.begin()
+            job.begin()
+            if is_alone:
+                # What actors that are gone have begun: before this run, and in it, however it ends.
+                names = [RECORD, *(part.name for part in job.parts)]
+                remove = partial(_files.remove_unfinished, [job.out / name for name in names])
+                remove()
+                stack.callback(remove)
         driver = Driver(job, actors, threads)
         driver.run(progress)
-        if job.out is not None and is_alone:
-            # What actors that were lost had begun.
-            names = [RECORD, *(part.name for part in job.parts)]
-            _files.remove_unfinished(job.out / name for name in names)
     return (driver.ready_at or start) - start
