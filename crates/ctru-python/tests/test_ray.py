@@ -550,6 +550,8 @@ def test_secrets_are_columns_only_if_named(nodes, tmp_path, seed_file):
         ctru.ray.decapsulate(sent, **unsafe)
     with pytest.raises(ValueError, match="context"):
         ctru.ray.encapsulate(public, seed_file=seed_file)
+    with pytest.raises(ValueError, match="batches"):
+        ctru.ray.generate_public_keys(5, seed_file=seed_file, context="x", batch_size=0)
     with pytest.raises(ValueError, match="32 bytes"):
         ctru.ray.encapsulate(public, seed_file=seed_file, context="x" * 33)
     with pytest.raises(ValueError, match="set"):

@@ -54,8 +54,8 @@ def generate_public_keys(
     `include_secrets=True` the column `private_key`."""
     work = Work("keygen", set, encoding, seed_file, context, include_secrets, device)
     work.check()
-    if count < 0:
-        raise ValueError(f"count is {count}, not a number of rows")
+    if count < 0 or batch_size < 1:
+        raise ValueError("the number of rows is negative, or batches would have no rows")
     blocks = max(1, -(-count // batch_size))
     rows = ray.data.range(count, override_num_blocks=blocks).rename_columns({"id": "row"})
     return _map(rows, work, actors, threads, batch_size)
