@@ -25,7 +25,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import ray
-from ray.exceptions import ActorDiedError, ActorUnavailableError, RayActorError, RayTaskError
+from ray.exceptions import RayActorError, RayTaskError
 
 from .. import arrow
 from . import _files
@@ -275,10 +275,6 @@ class PartWorker:
             yield from file.iter_batches(batch_size=self._rows, columns=columns)
 
 
-#: What the loss of an actor or of its node raises.
-LOST = (RayActorError, ActorDiedError, ActorUnavailableError)
-
-
 class Driver:
     """Gives the parts of a job to actors, and replaces actors that are lost."""
 
@@ -352,12 +348,16 @@ class Driver:
         its_round = self._round_of.pop(ref, None)
         try:
             result = ray.get(ref)
-        except LOST as error:
+        except RayActorError as error:
             self._forget(actor)
-            if part is None:
-                self._lose_start(its_round, error)
-            else:
+            if part is not None:
                 self._lose(part, error)
+            elif error.actor_init_failed and self.ready_at is None:
+                # The text of the error ends with the exception of the actor.
+                told = str(error).rstrip().rpartition("\n")[2]
+                raise JobError(f"an actor cannot start: {told}") from None
+            else:
+                self._lose_start(its_round, error)
             return
         except RayTaskError as error:
             raise (error.cause or error) from None
