@@ -664,14 +664,27 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
     bad = tmp_path / "bad"
     bad.mkdir()
     table = pq.read_table(out / "part-00000000.parquet")
-    rows = [*table.column("public_key").to_pylist()[:7], bytes(1158)]
-    table = pa.table(
-        {"row": table.column("row")[:8], "public_key": pa.array(rows, pa.binary(1158))}
-    )
+    # The row is in the second batch of the file.
+    count = _job.ROWS_ON_CPU + 8
+    rows = [*table.column("public_key").to_pylist()[:1] * (count - 1), bytes(1158)]
+    table = pa.table({"row": range(count), "public_key": pa.array(rows, pa.binary(1158))})
     pq.write_table(table, bad / "a.parquet")
-    refused(encaps(bad, tmp_path / "y", seed_file), "row 7 of the column 'public_key'", capsys)
+    told = f"a.parquet: row {count - 1} of the column 'public_key' is not a key"
+    refused(encaps(bad, tmp_path / "y", seed_file), told, capsys)
     assert not list((tmp_path / "y").glob("*parquet*"))
     refused(encaps(out, bad, seed_file), "Parquet files of no job", capsys)
+    # Files of the job itself that are damaged are named.
+    first = out / "part-00000000.parquet"
+    whole = first.read_bytes()
+    for content in (b"", whole[: len(whole) // 2], whole[:-8] + bytes(8)):
+        first.write_bytes(content)
+        refused(job, f"the file {first} of this job cannot be read", capsys)
+    first.unlink()
+    assert main(job) == 0
+    assert first.read_bytes() == whole
+    for content in (b'{"cont', b"[1]", b"\xff", b"3"):
+        (out / _job.RECORD).write_bytes(content)
+        refused(job, f"the file {out / _job.RECORD} is not the record of a job", capsys)
 
 
 def test_results_that_are_not_kept(nodes, keys, seed_file, expected, capsys):

@@ -11,6 +11,7 @@ there.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections import deque
@@ -82,8 +83,8 @@ class Job:
     def begin(self) -> None:
         """Prepares the folder of the results, and finds the parts that are done.
 
-        Raises `JobError` if the folder belongs to another job, or if a part comes from another
-        seed or another input.
+        Raises `JobError` if the folder belongs to another job, if a part comes from another seed
+        or another input, or if a file of the job cannot be read.
         """
         if self.out is None:
             return
@@ -96,7 +97,10 @@ class Job:
             _files.create(path, 0o666, lambda file: file.write(content))
         # Another job may have been faster.
         with open(path, "rb", opener=_files.open_regular) as file:
-            before = json.load(file)
+            try:
+                before = dict(json.load(file))
+            except (TypeError, ValueError):
+                raise JobError(f"the file {path} is not the record of a job") from None
         if before != record:
             raise JobError(f"the folder {self.out} belongs to {_difference(before, record)}")
         for part in self.parts:
@@ -176,7 +180,10 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
 def read_done(path: Path) -> Done:
     """Returns what the footer of a complete file says. Raises `JobError` if it says nothing."""
     with open(path, "rb", opener=_files.open_regular) as file:
-        metadata = pq.read_metadata(file)
+        try:
+            metadata = pq.read_metadata(file)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise JobError(f"the file {path} of this job cannot be read: {error}") from None
     notes = metadata.metadata or {}
     if b"ctru.digest" not in notes:
         raise JobError(f"the file {path} was not written by a job")
@@ -200,7 +207,17 @@ class PartWorker:
         return self._worker.fingerprint()
 
     def run(self, part: Part) -> Done:
-        """Computes a part and writes its file. Returns what is known of the file that is there."""
+        """Computes a part and writes its file. Returns what is known of the file that is there.
+
+        Raises `JobError` with the name of the part if it cannot be done.
+        """
+        try:
+            return self._run(part)
+        except Exception as error:
+            raise JobError(f"{part.name}: {error}") from error
+
+    def _run(self, part: Part) -> Done:
+        """Does as `run`, with the errors of others."""
         if part.source is not None and _files.fingerprint(part.source) != part.fingerprint:
             raise JobError(f"the file {part.source} has changed since the job began")
         if self._out is None:
@@ -250,7 +267,14 @@ class PartWorker:
         """Computes a part, and calls `keep` with each batch of results, and at least once."""
         rows = total = 0
         for batch in self._batches(part):
-            result = self._worker(batch)
+            try:
+                result = self._worker(batch)
+            except (TypeError, ValueError) as error:
+                text = str(error)
+                if found := re.match(r"row (\d+)", text):
+                    # It is a row of the batch.
+                    text = f"row {rows + int(found[1])}{text[found.end() :]}"
+                raise JobError(text) from error
             keep(result)
             rows += result.num_rows
             total += arrow.digest(result, self._columns)
