@@ -16,13 +16,10 @@ keys = pl.DataFrame(ctru.arrow.generate(rows))
 
 def encapsulate(frame: pl.DataFrame) -> pl.DataFrame:
     """Adds the columns `ciphertext` and `shared_secret` to a data frame."""
-    # Polars stores bytes of any length; Arrow's type for them is large_binary.
-    (batch,) = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks().to_batches()
-    return pl.from_arrow(ctru.arrow.encapsulate(batch))
+    return pl.from_arrow(ctru.arrow.encapsulate(frame.to_arrow()))
 
 
 sent = keys.lazy().map_batches(encapsulate, validate_output_schema=False).collect()
-(batch,) = sent.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks().to_batches()
-received = pl.from_arrow(ctru.arrow.decapsulate(batch, shared_secret="received"))
+received = pl.from_arrow(ctru.arrow.decapsulate(sent.to_arrow(), shared_secret="received"))
 assert received["received"].equals(received["shared_secret"], check_names=False)
 print(f"{received.height} secrets agree")
