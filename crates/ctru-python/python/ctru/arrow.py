@@ -344,23 +344,28 @@ def _rows(batch: pa.RecordBatch | pa.Table, name: str, size: int) -> pa.Array | 
     return column
 
 
-def _like(column: pa.Array | pa.ChunkedArray, rows: pa.FixedSizeBinaryArray) -> pa.Array:
+def _like(
+    column: pa.Array | pa.ChunkedArray, rows: pa.FixedSizeBinaryArray
+) -> pa.Array | pa.ChunkedArray:
     """Returns rows with the type of a column, if its type says nothing of their size."""
-    kind = column.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    kind, of = column.type, pa.types
+    if not (of.is_binary(kind) or of.is_large_binary(kind) or of.is_binary_view(kind)):
+        return rows
+    if isinstance(column, pa.ChunkedArray):
+        # An array of `binary` has less than 2 GiB. So a chunk gets one, as its results are shorter.
+        data, width, chunks, start = rows.buffers()[1], rows.type.byte_width, [], 0
+        for chunk in column.chunks:
+            # Of a slice of `rows`, a cast would copy all bytes.
+            buffers = [None, data.slice(start * width, len(chunk) * width)]
+            part = type(rows).from_buffers(rows.type, len(chunk), buffers)
+            chunks.append(_like(chunk, part))
+            start += len(chunk)
+        return pa.chunked_array(chunks, kind)
+    try:
         return rows.cast(kind)
-    if _is_view(kind):
-        try:
-            return rows.cast(pa.binary()).cast(kind)
-        except pa.ArrowNotImplementedError:
-            # Old versions of pyarrow cannot cast to it.
-            return pa.array(rows.to_pylist(), kind)
-    return rows
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    """Returns whether a type is `binary_view`, which old versions of pyarrow do not have."""
-    return bool(getattr(pa.types, "is_binary_view", lambda _: False)(kind))
+    except pa.ArrowNotImplementedError:
+        # Old versions of pyarrow cannot cast to `binary_view`.
+        return pa.array(rows.to_pylist(), kind)
 
 
 def _located(
