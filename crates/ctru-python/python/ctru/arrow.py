@@ -304,12 +304,9 @@ def _numbers(batch: pa.RecordBatch | pa.Table, row: str) -> pa.UInt64Array:
     """Returns the numbers of the rows."""
     column = _column(batch, row)
     kind = column.type
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     while True:
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        # Old versions of pyarrow make chunks of it again.
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks)
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
         elif isinstance(column, pa.DictionaryArray):
