@@ -78,12 +78,14 @@ def encapsulate(
     the data set with the column `ciphertext` instead of `public_key`, and with
     `include_secrets=True` also with the column `shared_secret`.
 
-    Raises `ValueError` with neither a seed file nor `include_secrets=True`, because the shared
-    secrets would be lost.
+    Without a seed file, the data set is computed at once and kept: Ray computes others each time
+    that they are read, and would encapsulate again. Raises `ValueError` with neither a seed file
+    nor `include_secrets=True`, because the shared secrets would be lost.
     """
     work = Work("encaps", set, encoding, seed_file, context, include_secrets, device)
     work.check()
-    return _map(dataset, work, actors, threads, batch_size)
+    sent = _map(dataset, work, actors, threads, batch_size)
+    return sent if seed_file else sent.materialize()
 
 
 def decapsulate(
