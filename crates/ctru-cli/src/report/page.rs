@@ -8,8 +8,9 @@ use ctru_measure::{KeyUse, Operation, Record, SeedUse};
 /// The operations in the order of [`Operation::ALL`].
 const OPERATIONS: [&str; 3] = ["key generation", "encapsulation", "decapsulation"];
 
-/// A parameter set. Degrees are sorted as numbers, and come before other schemes.
-type Set<'a> = (u32, &'a str);
+/// A parameter set: the name of its scheme, which is empty for CTRU-Prime, the number of the set,
+/// and its whole name.
+type Set<'a> = (&'a str, u32, &'a str);
 
 /// The best rates of one setting by operation and size of the batch.
 type Rates = [BTreeMap<usize, f64>; OPERATIONS.len()];
@@ -83,7 +84,9 @@ fn rates<'a>(records: &[&'a (String, Record)]) -> (BTreeMap<(Set<'a>, String), R
     let mut rates = BTreeMap::<_, Rates>::new();
     for ((_, record), setting) in records.iter().zip(&settings) {
         let Some(operation) = operation(record) else { continue };
-        let set = (record.set.parse().unwrap_or(u32::MAX), record.set.as_str());
+        let scheme = record.set.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let number = record.set[scheme.len()..].parse().unwrap_or(u32::MAX);
+        let set = (scheme, number, record.set.as_str());
         let of_setting = rates.entry((set, name(setting, false))).or_default();
         let best = of_setting[operation].entry(record.batch).or_default();
         *best = best.max(record.ops_per_s);
@@ -145,7 +148,7 @@ fn charts(rates: &BTreeMap<(Set<'_>, String), Rates>) -> Vec<Chart> {
         let of_set = drawn().filter(|((other, _), _)| *other == set);
         let lines = of_set.map(|((_, name), rates)| (name, &rates[operation]));
         Chart {
-            title: format!("{}, {}", set.1, OPERATIONS[operation]),
+            title: format!("{}, {}", set.2, OPERATIONS[operation]),
             x: axis("operations per batch"),
             y: axis("operations per second"),
             lines: lines.filter(|(_, of)| is_line(of)).map(|(name, of)| line(name, of)).collect(),
@@ -176,7 +179,7 @@ fn table(rates: &BTreeMap<(Set<'_>, String), Rates>) -> String {
             });
             rows += &format!(
                 "<tr><td>{}</td><td>{}</td><td class=\"number\">{size}</td>{}</tr>\n",
-                escaped(set.1),
+                escaped(set.2),
                 escaped(name),
                 bars.collect::<String>(),
             );

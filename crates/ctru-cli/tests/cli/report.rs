@@ -75,6 +75,18 @@ fn batches_are_lines() {
     assert_contains(rest, &[row, "--part: 50.0%\">2M<"]);
 }
 
+/// Checks that sets of a scheme are sorted by their numbers, and CTRU-Prime comes first.
+#[test]
+fn sets_are_in_order() {
+    let sandbox = Sandbox::new();
+    let sets = ["653", "1277", "sntrup653", "sntrup1277"];
+    let lines = sets.map(|set| record("a").replace("761", set));
+    sandbox.write("r", [&lines[3], &lines[2], &lines[1], &lines[0]].map(String::as_str).join("\n"));
+    let page = sandbox.report("r");
+    let places = sets.map(|set| page.find(&format!("<tr><td>{set}</td>")).unwrap());
+    assert!(places.is_sorted(), "{page}");
+}
+
 #[test]
 fn records_can_come_from_standard_input() {
     let sandbox = Sandbox::new();
