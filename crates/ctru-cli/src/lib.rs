@@ -74,7 +74,9 @@ enum Command {
     Check(check::Args),
     /// Show parameter sets, sizes, security status and the instructions of this CPU that are in use
     Info,
-    Kat(kat::Args),
+    /// Known-answer vectors
+    #[command(subcommand)]
+    Kat(kat::Action),
     Bench(bench::Args),
     Report(report::Args),
     Selftest(selftest::Args),
@@ -118,7 +120,7 @@ fn execute(command: &Command) -> Result<bool, Error> {
         Command::Decaps(args) => decaps::run(args).map(|()| true),
         Command::Check(args) => check::run(args, out),
         Command::Info => info::run(out).map(|()| true),
-        Command::Kat(args) => kat::run(args, out),
+        Command::Kat(action) => kat::run(action, out),
         Command::Bench(args) => bench::run(args, out).map(|()| true),
         Command::Report(args) => report::run(args).map(|()| true),
         #[cfg(feature = "cuda")]

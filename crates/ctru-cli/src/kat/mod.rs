@@ -31,15 +31,8 @@ use crate::names::{self, PathOrStdio};
 use crate::transcript::{ApiPath, Bytes, Inputs, Transcript, transcripts};
 use response::Taken;
 
-/// Known-answer vectors
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// Check files of known-answer records
     ///
     /// A file holds one JSON object per line with the fields n, pk_encoding, keygen_seed, z, pk,
@@ -71,8 +64,8 @@ type Checked = (usize, Vec<Wrong>);
 ///
 /// # Errors
 /// [`Error`] if several files are standard input, or if the engine or standard output fails.
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
-    let Action::Check { engine, files } = &args.action;
+pub(crate) fn run(action: &Action, out: &mut dyn Write) -> Result<bool, Error> {
+    let Action::Check { engine, files } = action;
     names::check_inputs(files)?;
     check_files(files, &engine.start()?, out)
 }
