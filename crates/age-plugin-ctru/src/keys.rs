@@ -191,9 +191,7 @@ impl Identity {
             return Ok(None);
         }
         let [name] = &stanza.args[..] else { return Ok(None) };
-        let Some(set) = Set::ALL.iter().copied().find(|set| set.id() == name) else {
-            return Ok(None);
-        };
+        let Ok(set) = name.parse::<Set>() else { return Ok(None) };
         let start = with_hybrid!(set, P => ciphertext_bytes::<P>());
         let expected = start + FILE_KEY_BYTES + TAG_BYTES;
         if stanza.body.len() != expected {
