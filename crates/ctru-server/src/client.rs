@@ -186,33 +186,6 @@ impl Client {
             .await
     }
 
-    /// Generates key pairs.
-    ///
-    /// # Errors
-    /// The status of the last attempt.
-    pub async fn generate_keys(
-        &self,
-        request: GenerateKeysRequest,
-    ) -> Result<GenerateKeysResponse, Status> {
-        self.repeat(request, async |mut calls, request| calls.generate_keys(request).await).await
-    }
-
-    /// Seals private keys.
-    ///
-    /// # Errors
-    /// The status of the last attempt.
-    pub async fn seal_keys(&self, request: SealKeysRequest) -> Result<SealKeysResponse, Status> {
-        self.repeat(request, async |mut calls, request| calls.seal_keys(request).await).await
-    }
-
-    /// Keeps keys on the server.
-    ///
-    /// # Errors
-    /// The status of the last attempt.
-    pub async fn load_keys(&self, request: LoadKeysRequest) -> Result<LoadKeysResponse, Status> {
-        self.repeat(request, async |mut calls, request| calls.load_keys(request).await).await
-    }
-
     /// Makes the server forget keys. It is no error if the server does not have them.
     ///
     /// # Errors
@@ -227,28 +200,34 @@ impl Client {
             _ => Ok(()),
         }
     }
+}
 
+/// Defines methods that repeat a call of the same name.
+macro_rules! calls {
+    ($(#[doc = $doc:literal] $name:ident: $request:ty => $response:ty;)*) => {
+        impl Client {$(
+            #[doc = $doc]
+            ///
+            /// # Errors
+            /// The status of the last attempt.
+            pub async fn $name(&self, request: $request) -> Result<$response, Status> {
+                self.repeat(request, async |mut calls, request| calls.$name(request).await).await
+            }
+        )*}
+    };
+}
+
+calls! {
+    /// Generates key pairs.
+    generate_keys: GenerateKeysRequest => GenerateKeysResponse;
+    /// Seals private keys.
+    seal_keys: SealKeysRequest => SealKeysResponse;
+    /// Keeps keys on the server.
+    load_keys: LoadKeysRequest => LoadKeysResponse;
     /// Encapsulates.
-    ///
-    /// # Errors
-    /// The status of the last attempt.
-    pub async fn encapsulate(
-        &self,
-        request: EncapsulateRequest,
-    ) -> Result<EncapsulateResponse, Status> {
-        self.repeat(request, async |mut calls, request| calls.encapsulate(request).await).await
-    }
-
+    encapsulate: EncapsulateRequest => EncapsulateResponse;
     /// Decapsulates.
-    ///
-    /// # Errors
-    /// The status of the last attempt.
-    pub async fn decapsulate(
-        &self,
-        request: DecapsulateRequest,
-    ) -> Result<DecapsulateResponse, Status> {
-        self.repeat(request, async |mut calls, request| calls.decapsulate(request).await).await
-    }
+    decapsulate: DecapsulateRequest => DecapsulateResponse;
 }
 
 #[cfg(test)]
