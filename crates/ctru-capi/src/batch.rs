@@ -197,81 +197,46 @@ fn zeros(bytes: usize) -> Result<Zeroizing<Vec<u8>>, c_int> {
     Ok(zeros)
 }
 
-/// Calls `work` with the seeds of `count` key pairs: those of the caller, or random ones.
+/// Returns the seeds of `count` operations, of `size` bytes each: a copy of those of the caller, or
+/// random ones.
 ///
 /// # Safety
 /// As for [`input`].
-unsafe fn with_key_pair_seeds(
-    parameters: Parameters,
+unsafe fn seeds(
     coins: Option<Input>,
     count: usize,
-    work: impl FnOnce(Seeds<'_, KEY_PAIR_SEED_BYTES>) -> Result<(), c_int>,
-) -> Result<(), c_int> {
-    if coins.is_none() || parameters.key_pair_seed_bytes() == KEY_PAIR_SEED_BYTES {
-        // SAFETY: the caller promises this.
-        return unsafe { with_seeds(coins, count, work) };
-    }
-    let bytes = count.checked_mul(KEY_PAIR_SEED_BYTES).ok_or(CTRU_ERROR_MEMORY)?;
-    let mut seeds = zeros(bytes)?;
-    let padded = seeds.as_chunks_mut().0;
-    // SAFETY: the caller promises this.
-    unsafe {
-        with_seeds::<SEED_BYTES>(coins, count, |rows| {
-            let Seeds::Each(rows) = rows else { return Err(CTRU_ERROR_INTERNAL) };
-            parameters.write_key_pair_seeds(rows.as_flattened(), padded);
-            Ok(())
-        })?;
-    }
-    work(Seeds::Each(padded))
-}
-
-/// Calls `work` with the seeds of `count` operations: those of the caller, or random ones.
-///
-/// # Safety
-/// As for [`input`].
-unsafe fn with_seeds<const N: usize>(
-    coins: Option<Input>,
-    count: usize,
-    work: impl FnOnce(Seeds<'_, N>) -> Result<(), c_int>,
-) -> Result<(), c_int> {
-    let bytes = count.checked_mul(N);
-    let Some(coins) = coins else {
-        let mut seeds = zeros(bytes.ok_or(CTRU_ERROR_MEMORY)?)?;
-        getrandom::fill(&mut seeds).map_err(|_| CTRU_ERROR_RANDOMNESS)?;
-        return work(Seeds::Each(seeds.as_chunks().0));
-    };
-    if bytes != Some(coins.bytes) {
+    size: usize,
+) -> Result<Zeroizing<Vec<u8>>, c_int> {
+    let bytes = count.checked_mul(size);
+    if coins.is_some_and(|coins| bytes != Some(coins.bytes)) {
         return Err(CTRU_ERROR_LENGTH);
     }
-    // SAFETY: the caller promises this.
-    work(Seeds::Each(unsafe { coins.read() }?.as_chunks().0))
-}
-
-/// Returns the code of an error, and notes the row of a key that was refused.
-fn code(error: EngineError, refused: &mut Option<usize>) -> c_int {
-    match error {
-        EngineError::EncapsulationKey { row, .. } => {
-            *refused = Some(row);
-            CTRU_ERROR_PUBLIC_KEY
-        }
-        EngineError::DecapsulationKey { row, .. } => {
-            *refused = Some(row);
-            CTRU_ERROR_SECRET_KEY
-        }
-        EngineError::Rows { .. } | EngineError::Length { .. } => CTRU_ERROR_LENGTH,
-        _ => CTRU_ERROR_INTERNAL,
+    let mut seeds = zeros(bytes.ok_or(CTRU_ERROR_MEMORY)?)?;
+    match coins {
+        // SAFETY: the caller promises this.
+        Some(coins) => seeds.copy_from_slice(unsafe { coins.read() }?),
+        None => getrandom::fill(&mut seeds).map_err(|_| CTRU_ERROR_RANDOMNESS)?,
     }
+    Ok(seeds)
 }
 
-/// Writes the row of a key that was refused, if one was, to a pointer that is not null.
+/// Returns the code of an error. Writes the row of a key that was refused to `row`, unless this is
+/// null.
 ///
 /// # Safety
 /// A pointer that is not null points to a writable number.
-unsafe fn write_row(row: *mut usize, refused: Option<usize>) {
-    if let (Some(row), Some(refused)) = (NonNull::new(row), refused) {
+unsafe fn code(error: EngineError, row: *mut usize) -> c_int {
+    let (refused, code) = match error {
+        EngineError::EncapsulationKey { row, .. } => (row, CTRU_ERROR_PUBLIC_KEY),
+        EngineError::DecapsulationKey { row, .. } => (row, CTRU_ERROR_SECRET_KEY),
+        EngineError::Rows { .. } | EngineError::Length { .. } => return CTRU_ERROR_LENGTH,
+        _ => return CTRU_ERROR_INTERNAL,
+    };
+    if let Some(row) = NonNull::new(row) {
         // SAFETY: the caller promises this.
         unsafe { row.write(refused) };
     }
+    code
 }
 
 /// Generates key pairs.
@@ -295,15 +260,21 @@ unsafe fn generate(
             return Err(CTRU_ERROR_LENGTH);
         }
         let (mut public, mut secret) = (zeros(pk.bytes)?, zeros(sk.bytes)?);
-        let work = |seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>| {
-            let public = Some(&mut public[..]);
-            let generated = engine.cpu.generate_rows(parameters, seeds, public, &mut secret);
-            generated.map_err(|_| CTRU_ERROR_INTERNAL)
-        };
-        // SAFETY: the caller promises this of `coins`. Their slice ends before anything is written,
-        // and the results have the bytes of the buffers.
+        // SAFETY: the caller promises this of `coins`.
+        let rows = unsafe { seeds(coins, count, parameters.key_pair_seed_bytes()) }?;
+        let bytes = count.checked_mul(KEY_PAIR_SEED_BYTES).ok_or(CTRU_ERROR_MEMORY)?;
+        let mut seeds = zeros(bytes)?;
+        let seeds = seeds.as_chunks_mut().0;
+        parameters.write_key_pair_seeds(&rows, seeds);
+        let generated = engine.cpu.generate_rows(
+            parameters,
+            Seeds::Each(seeds),
+            Some(&mut public),
+            &mut secret,
+        );
+        generated.map_err(|_| CTRU_ERROR_INTERNAL)?;
+        // SAFETY: the caller promises this, and the results have the bytes of the buffers.
         unsafe {
-            with_key_pair_seeds(parameters, coins, count, work)?;
             pk.write(&public)?;
             sk.write(&secret)
         }
@@ -332,21 +303,16 @@ unsafe fn encapsulate(
             return Err(CTRU_ERROR_LENGTH);
         }
         let (mut ciphertexts, mut secrets) = (zeros(ct.bytes)?, zeros(ss.bytes)?);
-        let mut refused = None;
-        let work = |seeds: Seeds<'_, SEED_BYTES>| {
-            // SAFETY: the caller promises this of `pk`. The slice ends with this closure.
-            let keys = KeyRows::Unchecked(unsafe { pk.read() }?);
+        // SAFETY: the caller promises this of `coins`, `pk` and `row`. The slice of keys ends
+        // before anything is written, and the results have the bytes of the buffers.
+        unsafe {
+            let seeds = seeds(coins, count, SEED_BYTES)?;
+            let seeds = Seeds::Each(seeds.as_chunks().0);
+            let keys = KeyRows::Unchecked(pk.read()?);
             engine
                 .cpu
                 .encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets)
-                .map_err(|error| code(error, &mut refused))
-        };
-        // SAFETY: the caller promises this of `coins` and of `row`. The slices of inputs have ended
-        // before anything is written, and the results have the bytes of the buffers.
-        unsafe {
-            let result = with_seeds(coins, count, work);
-            write_row(row, refused);
-            result?;
+                .map_err(|error| code(error, row))?;
             ct.write(&ciphertexts)?;
             ss.write(&secrets)
         }
@@ -374,17 +340,14 @@ unsafe fn decapsulate(
             return Err(CTRU_ERROR_LENGTH);
         }
         let mut secrets = zeros(ss.bytes)?;
-        let mut refused = None;
         // SAFETY: the caller promises this of `ct`, `sk` and `row`. The slices end before anything
         // is written, and the results have the bytes of the buffer.
         unsafe {
             let keys = KeyRows::Unchecked(sk.read()?);
-            let result = engine
+            engine
                 .cpu
                 .decapsulate_rows(parameters, keys, ct.read()?, &mut secrets)
-                .map_err(|error| code(error, &mut refused));
-            write_row(row, refused);
-            result?;
+                .map_err(|error| code(error, row))?;
             ss.write(&secrets)
         }
     })
