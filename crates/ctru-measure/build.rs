@@ -5,9 +5,11 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // A copy that lies inside the checkout of another project must not name that project's commit.
-    if !workspace.join(".git").exists() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workspace = package.join("../..");
+    // A copy that lies inside the checkout of another project, such as one of `cargo vendor`, must
+    // not name that project's commit.
+    if !package.ends_with("crates/ctru-measure") || !workspace.join(".git").exists() {
         return;
     }
     // Git appends to this log whenever `HEAD` comes to denote another commit.
