@@ -84,6 +84,7 @@ try {
       return true;
     });
 
+  await hostsWithoutWebAssembly(load, fails);
   await sourcesOfModules(load, fails);
   await buffersStayWithTheCaller(await open());
   await arraysThatPretend(await open(), fails);
@@ -100,6 +101,14 @@ console.log("the code around the modules: passed");
 /** Returns rows whose bytes are the numbers of the rows, from 1. */
 function numbered(count, size) {
   return Uint8Array.from({ length: count * size }, (_, at) => 1 + Math.floor(at / size));
+}
+
+/** Node.js with `--jitless` has no WebAssembly, nor have browsers in which it is forbidden. */
+async function hostsWithoutWebAssembly(load, fails) {
+  const { WebAssembly } = globalThis;
+  delete globalThis.WebAssembly;
+  await fails("load", load({ module: named("scalar") }), /WebAssembly is not defined/);
+  globalThis.WebAssembly = WebAssembly;
 }
 
 /** The kind of a module is that of its source, and a source that fails is the caller's own. */
