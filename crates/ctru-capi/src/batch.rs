@@ -66,7 +66,7 @@ const _: () = assert!(CTRU_MAX_THREADS == CpuEngine::MAX_THREADS);
 /// Makes an engine with this number of threads, and writes its pointer to `engine`.
 /// `ctru_engine_free` frees it. If the number is 0, there are as many threads as the environment
 /// variable `RAYON_NUM_THREADS` says, or one per core. More than `CTRU_MAX_THREADS`, such as a
-/// negative number, give `CTRU_ERROR_THREADS`.
+/// negative number, give `CTRU_ERROR_THREADS`, or `CTRU_ERROR_ENGINE` if the variable says so.
 ///
 /// # Safety
 /// A pointer that is not null points to a writable pointer.
