@@ -18,7 +18,7 @@ use crate::scheme::{
     Scheme, SecretBytes, Types,
 };
 use crate::threads::{ThreadPool, for_each};
-use crate::wipe::Secret;
+use crate::wipe::{Secret, wiping_the_stack};
 
 /// The largest number of key pairs that share one inversion. At this number, the inversion already
 /// takes little time compared with the three products per key.
@@ -27,6 +27,9 @@ const KEYS_PER_INVERSION: usize = 128;
 /// The largest number of encapsulations or decapsulations that the calling thread does by itself.
 /// Waking another thread takes longer.
 const MOST_ALONE: usize = 8;
+
+/// Bytes of the stack on which a key is decoded, where moves leave copies of its polynomials.
+const DECODING: usize = 40 << 10;
 
 /// Returns the arrays that bytes are, one after the other.
 fn rows<A: Array<u8>>(bytes: &[u8]) -> &[A] {
@@ -121,21 +124,23 @@ where
         one: &'a mut Option<K::Decoded>,
         refused: &'a FirstRefused<K::Error>,
     ) -> Result<Self, EngineError> {
-        let [single] = match keys {
+        let (row, is_trusted) = match keys {
             KeyRows::Trusted(bytes) => match rows(bytes) {
-                [key] => K::decode([key]),
+                [key] => (key, true),
                 keys => return Ok(Self::Encoded(keys)),
             },
             KeyRows::Unchecked(bytes) => match rows(bytes) {
-                [row] => {
-                    let [read] = K::read([row]);
-                    [read.map_err(|error| InvalidRow { row: 0, error })?]
-                }
+                [row] => (row, false),
                 rows => return Ok(Self::Rows(rows, refused)),
             },
             KeyRows::Loaded(keys) => return Ok(Self::Decoded(keys.decoded::<Vec<_>>()?)),
         };
-        Ok(Self::Decoded(array::from_ref(one.insert(single))))
+        wiping_the_stack::<DECODING, _>(|| {
+            let [read] = if is_trusted { K::decode([row]).map(Ok) } else { K::read([row]) };
+            *one = Some(read.map_err(|error| InvalidRow { row: 0, error })?);
+            Ok::<_, EngineError>(())
+        })?;
+        Ok(Self::Decoded(one.as_slice()))
     }
 
     /// Calls `operation` with the decoded keys of operations `first..first + N`, unless one of them

@@ -9,11 +9,14 @@
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
+use std::slice;
+
 use corosensei::stack::{DefaultStack, Stack};
+use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::ntruprime::{Named, short_from_seeds};
 use ctru_kem::{
-    Ciphertext, CtruPrimeSet, DecapsulationKey, ParameterSet, SEED_BYTES, Sntrup653, Sntrup761,
-    Sntrup1277,
+    Ciphertext, CtruPrimeSet, DecapsulationKey, KeyPairSeed, ParameterSet, SEED_BYTES,
+    SharedSecret, Sntrup653, Sntrup761, Sntrup1277,
 };
 use ctru_math::array::Array;
 use ctru_math::codec::{secret_poly, ternary};
@@ -73,6 +76,17 @@ fn coefficients_in<R: NtruPrimeRing>(memory: &[u8], polynomial: &SmallPoly<R>) -
     words_in(memory, &words).iter().sum()
 }
 
+/// Returns what a batch of one decapsulation leaves on the stack of the thread that calls.
+fn left_by_batch<P: ParameterSet>(key: &DecapsulationKey<P>) -> Vec<u8> {
+    let engine = CpuEngine::with_threads(1).unwrap();
+    let (ciphertext, secret) = key.encapsulation_key().encapsulate_deterministic(&SEED);
+    let mut answers = [SharedSecret::default()];
+    let ciphertexts = slice::from_ref(&ciphertext);
+    let left = left_by(|| engine.decapsulate(Keys::One(key), ciphertexts, &mut answers).unwrap());
+    assert_eq!(answers, [secret]);
+    left
+}
+
 /// Bytes of `ID(pk)`, the start of the input of the message hash.
 const ID: usize = 33;
 /// Bytes per block of SHA3-512.
@@ -97,10 +111,14 @@ fn message<P: CtruPrimeSet>(key: &DecapsulationKey<P>) -> [Vec<u8>; 3] {
 
 fn key_generation_wipes_seed_and_coins<P: CtruPrimeSet>() {
     let coins = shake256(&KEY_SEED, 2 * P::Ring::COIN_BYTES);
+    let seed = KeyPairSeed::<P>::from_bytes(&SEED).unwrap();
+    let expanded = shake256(&[P::NAME.as_bytes(), b" key v1", &SEED].concat(), 2 * SEED_BYTES);
     on_every_backend(|| {
         let mut generated = DecapsulationKey::placeholder();
         let left = left_by(|| generated = key::<P>());
         assert_absent(&left, &[("coins", &coins), ("seed", &KEY_SEED)]);
+        let left = left_by(|| drop(seed.decapsulation_key()));
+        assert_absent(&left, &[("expanded seed", &expanded[..SEED_BYTES]), ("key file", &SEED)]);
         let left = left_by(|| generated.check().unwrap());
         let f = &generated.as_ref()[..P::Ring::SECRET_POLY_BYTES];
         assert_absent(&left, &[("f", f), ("z", &Z)]);
@@ -115,6 +133,7 @@ fn reading_a_key_wipes_its_polynomial<P: CtruPrimeSet>() {
     on_every_backend(|| {
         let left = left_by(|| drop(DecapsulationKey::<P>::from_bytes(key.as_bytes()).unwrap()));
         assert_eq!(coefficients_in(&left, &f), 0);
+        assert_eq!(coefficients_in(&left_by_batch(&key), &f), 0);
     });
 }
 
@@ -180,6 +199,7 @@ fn ntru_prime<P: ParameterSet, R: Named>() {
     let key = || DecapsulationKey::<P>::generate_deterministic(&KEY_SEED, &Z);
     on_every_backend(|| {
         let mut private = DecapsulationKey::placeholder();
+        let mut private_again = DecapsulationKey::placeholder();
         let left = left_by(|| private = key());
         assert_absent(&left, &[("seed", &KEY_SEED), ("words", &key_words)]);
         let (polynomials, rest) = private.as_bytes().split_at(2 * R::TERNARY_BYTES);
@@ -192,6 +212,16 @@ fn ntru_prime<P: ParameterSet, R: Named>() {
         assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) < SPILLED));
         let left = left_by(|| drop(DecapsulationKey::<P>::from_bytes(private.as_bytes()).unwrap()));
         assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) == 0));
+        let left = left_by_batch(&private);
+        assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) == 0));
+        let (engine, seeds) = (CpuEngine::with_threads(1).unwrap(), [[KEY_SEED, Z].concat()]);
+        let seeds = seeds.map(|seeds| seeds.try_into().unwrap());
+        let made = slice::from_mut(&mut private_again);
+        let left = left_by(|| {
+            engine.generate_decapsulation_keys(Seeds::Each(&seeds), made).unwrap();
+        });
+        assert!(private_again == private);
+        assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) < SPILLED));
         let rho = &rest[P::ENCAPSULATION_KEY_BYTES..][..R::TERNARY_BYTES];
         let of_key = [("f", f), ("1/g", g_inverse), ("rho", rho)];
         let left = left_by(|| private.check().unwrap());

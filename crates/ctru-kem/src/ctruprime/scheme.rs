@@ -65,7 +65,8 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
 
     /// The 64 bytes are `SHAKE256(name || " key v1" || seed)`.
     fn expand_key_pair_seed(name: &str, seed: &Seed, pair: &mut [u8; KEY_PAIR_SEED_BYTES]) {
-        hash::shake256([[name.as_bytes(), b" key v1", seed]], [pair]);
+        let input = [name.as_bytes(), b" key v1", seed];
+        wiping_the_stack::<{ 8 << 10 }, _>(|| hash::shake256([input], [pair]));
     }
 
     fn generate(seed: &Seed, z: &Seed, key: &mut [u8]) {

@@ -31,25 +31,10 @@ pub fn generate_batch<R: NtruPrimeArithmetic, K: AsMut<[u8]>>(
 ) -> Result<(), NoRandomness> {
     let count = public.len();
     assert_eq!(private.len(), count);
-    // Polynomials stay where they are until they are dropped, which wipes them: a move out of a
-    // vector would leave a copy.
-    let mut g = Vec::with_capacity(count);
-    for i in 0..count {
-        g.push(draw_small::<R>(&mut |bytes| sources(i, bytes))?);
-    }
-    let mut nodes: Vec<SmallPoly<R>> = g.iter().chain(&g).cloned().collect();
-    ternary::invert_batch(&mut nodes);
-    let inverses_of_g = &mut nodes[count..];
-    let mut f = Vec::with_capacity(count);
-    for i in 0..count {
-        // Zero stands for no inverse. How often `g` is drawn is no secret.
-        while inverses_of_g[i] == SmallPoly::zero() {
-            g[i] = draw_small::<R>(&mut |bytes| sources(i, bytes))?;
-            inverses_of_g[i] = ternary::invert(&g[i]).into_option().unwrap_or_else(SmallPoly::zero);
-        }
-        f.push(draw_short::<R>(&mut |bytes| sources(i, bytes))?);
-    }
+    let drawn = generate_polynomials(sources, count);
     wipe_stack::<STACK>();
+    let (f, g, nodes) = drawn?;
+    let inverses_of_g = &nodes[count..];
 
     let elements: Vec<_> = f.iter().collect();
     let mut inverses = std::vec![Poly::zero(); count];
@@ -72,6 +57,39 @@ pub fn generate_batch<R: NtruPrimeArithmetic, K: AsMut<[u8]>>(
         write_hashes::<R, K, 1>(public, private);
     }
     Ok(())
+}
+
+/// Polynomials `f`, polynomials `g`, and the nodes of an inversion, which end with all `1/g`. They
+/// stay where they are until they are dropped, which wipes them: a move out of a vector would leave
+/// a copy.
+type Polynomials<R> = (Vec<SmallPoly<R>>, Vec<SmallPoly<R>>, Vec<SmallPoly<R>>);
+
+/// Draws the polynomials of `count` key pairs.
+///
+/// This is a function of its own, so that [`wipe_stack`] reaches what moves of polynomials leave on
+/// the stack.
+#[inline(never)]
+fn generate_polynomials<R: NtruPrimeArithmetic>(
+    sources: Sources<'_>,
+    count: usize,
+) -> Result<Polynomials<R>, NoRandomness> {
+    let mut g = Vec::with_capacity(count);
+    for i in 0..count {
+        g.push(draw_small::<R>(&mut |bytes| sources(i, bytes))?);
+    }
+    let mut nodes: Vec<SmallPoly<R>> = g.iter().chain(&g).cloned().collect();
+    ternary::invert_batch(&mut nodes);
+    let inverses_of_g = &mut nodes[count..];
+    let mut f = Vec::with_capacity(count);
+    for i in 0..count {
+        // Zero stands for no inverse. How often `g` is drawn is no secret.
+        while inverses_of_g[i] == SmallPoly::zero() {
+            g[i] = draw_small::<R>(&mut |bytes| sources(i, bytes))?;
+            inverses_of_g[i] = ternary::invert(&g[i]).into_option().unwrap_or_else(SmallPoly::zero);
+        }
+        f.push(draw_short::<R>(&mut |bytes| sources(i, bytes))?);
+    }
+    Ok((f, g, nodes))
 }
 
 /// Generates the key pairs that seeds determine. The caller wipes the private keys.

@@ -329,7 +329,11 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let public = hash_public_keys(keys.map(|key| &key[parts.public..parts.rho]));
         let rho = Self::hash_rho(keys);
         array::from_fn(|i| {
-            let key = Self::decode(keys[i], &rho[i])?;
+            let [f, g_inverse] = packed_polynomials::<R>(keys[i]);
+            let (f, g_inverse) = (packed::unpack_short::<R>(f), packed::unpack::<R>(g_inverse));
+            wipe_stack::<SPILLED>();
+            let (f, g_inverse) = (f.map_err(malformed)?, g_inverse.map_err(malformed)?);
+            let key = Self::of(keys[i], f, g_inverse, &rho[i]);
             let is_right = key.public_key.hash == public[i];
             if is_right { Ok(key) } else { Err(InvalidDecapsulationKey::Hash) }
         })
@@ -362,7 +366,14 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     /// Does the same for each key.
     pub(super) fn each<const N: usize>(keys: [&[u8]; N]) -> [Self; N] {
         let rho = Self::hash_rho(keys);
-        array::from_fn(|i| Self::decode(keys[i], &rho[i]).expect("a validated private key"))
+        // A key that left a `Result` would be copied, and nothing would wipe the copy.
+        array::from_fn(|i| {
+            let [f, g_inverse] = packed_polynomials::<R>(keys[i]);
+            let f = packed::unpack_short::<R>(f).expect("a validated private key");
+            let g_inverse = packed::unpack::<R>(g_inverse).expect("a validated private key");
+            wipe_stack::<SPILLED>();
+            Self::of(keys[i], f, g_inverse, &rho[i])
+        })
     }
 
     /// Returns the hash of the secret of implicit rejection in each key.
@@ -374,19 +385,15 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         hashes
     }
 
-    /// Decodes a key without looking at the hash of the public key. The hash of `rho` is given.
-    fn decode(bytes: &[u8], hash: &Hash) -> Result<Self, InvalidDecapsulationKey> {
+    /// Returns the key of these bytes, with its polynomials and the hash of its `rho`.
+    fn of(bytes: &[u8], f: SmallPoly<R>, g_inverse: SmallPoly<R>, hash: &Hash) -> Self {
         assert_eq!(bytes.len(), private_key_bytes::<R>());
         let parts = parts::<R>();
-        let [f, g_inverse] = packed_polynomials::<R>(bytes);
-        let (f, g_inverse) = (packed::unpack_short::<R>(f), packed::unpack::<R>(g_inverse));
-        wipe_stack::<SPILLED>();
-        let (f, g_inverse) = (f.map_err(malformed)?, g_inverse.map_err(malformed)?);
         let mut rho_hash = Secret::<Hash>::zeroed();
         rho_hash.copy_from(hash);
         let h = mixed_radix::decode_shifted(one(&bytes[parts.public..parts.rho]));
         let public_key = PublicKey { h, hash: *one(&bytes[parts.hash..]) };
-        Ok(Self { f, g_inverse, rho_hash, public_key })
+        Self { f, g_inverse, rho_hash, public_key }
     }
 
     /// Returns zeros, which are not a key.
