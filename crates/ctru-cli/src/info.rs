@@ -67,8 +67,18 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), Error> {
         ["set", "encoding", "n", "q", "public key", "private key", "ciphertext", "secret"],
         2..8,
     );
-    for parameters in Parameters::ALL.iter().copied() {
-        sizes.add_row(row(parameters));
+    for parameters in Parameters::ALL {
+        let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters.sizes();
+        sizes.add_row([
+            parameters.set().to_string(),
+            parameters.encoding().to_string(),
+            parameters.degree().to_string(),
+            parameters.modulus().to_string(),
+            encapsulation_key.to_string(),
+            decapsulation_key.to_string(),
+            ciphertext.to_string(),
+            SHARED_SECRET_BYTES.to_string(),
+        ]);
     }
     let mut rates = table::markdown(["set", "claimed", "mean", "middle key"], 1..4);
     for &set in Set::ALL {
@@ -80,19 +90,4 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), Error> {
     write!(out, "Sizes in bytes\n\n{sizes}\n\nFailure rates, log2\n\n{rates}\n\n{STATUS}\n")?;
     writeln!(out, "This CPU: backend {in_use} in use, of {available}")?;
     Ok(())
-}
-
-/// Returns a row of the table of sizes.
-fn row(parameters: Parameters) -> [String; 8] {
-    let Sizes { encapsulation_key, decapsulation_key, ciphertext } = parameters.sizes();
-    [
-        parameters.set().to_string(),
-        parameters.encoding().to_string(),
-        parameters.degree().to_string(),
-        parameters.modulus().to_string(),
-        encapsulation_key.to_string(),
-        decapsulation_key.to_string(),
-        ciphertext.to_string(),
-        SHARED_SECRET_BYTES.to_string(),
-    ]
 }

@@ -66,7 +66,7 @@ fn checks(parameters: Parameters, engine: &dyn BatchEngine) -> Result<Vec<(Strin
         let results = transcripts(path, engine, parameters, &inputs)?;
         checks.push((format!("{path} gives the results of {first}"), results == expected));
     }
-    let Fresh { agreed, rejected } = with_parameters!(parameters, P => fresh::<P>())?;
+    let [agreed, rejected] = with_parameters!(parameters, P => fresh::<P>())?;
     checks.push(("fresh keys agree on a secret".to_owned(), agreed));
     checks.push(("a changed ciphertext gives another secret".to_owned(), rejected));
     Ok(checks)
@@ -97,23 +97,17 @@ fn inputs<P: ParameterSet>(index: u8) -> Inputs {
     }
 }
 
-struct Fresh {
-    agreed: bool,
-    rejected: bool,
-}
-
-/// Generates a key from the system's randomness, encapsulates and decapsulates.
-fn fresh<P: ParameterSet>() -> Result<Fresh, Error> {
+/// Generates a key from the system's randomness, encapsulates and decapsulates. Returns whether the
+/// secrets are equal, and whether a changed ciphertext gives another secret.
+fn fresh<P: ParameterSet>() -> Result<[bool; 2], Error> {
     let key = DecapsulationKey::<P>::try_generate()?;
     let (ciphertext, secret) = key.encapsulation_key().try_encapsulate()?;
     // The last bit is padding in CTRU-Prime, and belongs to a hash in NTRU Prime. A ciphertext in
     // which it is changed must be rejected, too.
     let changed = flip_bit(&ciphertext, 8 * P::CIPHERTEXT_BYTES - 1);
     let instead = key.decapsulate(&changed);
-    Ok(Fresh {
-        agreed: key.decapsulate(&ciphertext) == secret,
-        rejected: instead != secret && instead == key.decapsulate(&changed),
-    })
+    let agreed = key.decapsulate(&ciphertext) == secret;
+    Ok([agreed, instead != secret && instead == key.decapsulate(&changed)])
 }
 
 fn flip_bit<P: ParameterSet>(ciphertext: &Ciphertext<P>, bit: usize) -> Ciphertext<P> {
