@@ -1,8 +1,8 @@
 //! A lane: a queue of jobs, and the threads that take batches from it and compute them.
 //!
-//! A thread that is free takes the group whose oldest job has waited longest. It waits until the
-//! batch is full or that job has waited for the longest delay. While all threads compute, jobs
-//! gather in the queue, so batches grow with the load.
+//! A thread that is free takes the group that [`FairQueue::next`] names. It waits until the batch
+//! is full or the oldest job of the group has waited for the longest delay. While all threads
+//! compute, jobs gather in the queue, so batches grow with the load.
 //!
 //! If no job waits and none should wait for others, the submitting thread computes a job of a few
 //! operations itself, on engines for which that takes less time than waking another thread
@@ -250,7 +250,7 @@ impl Inner {
         let Options { max_batch, max_delay, .. } = self.options;
         let mut state = lock(&self.state);
         loop {
-            let Some((group, since, weight)) = state.queue.oldest() else {
+            let Some((group, since, weight)) = state.queue.next() else {
                 if state.is_closed {
                     return None;
                 }
@@ -259,7 +259,7 @@ impl Inner {
             };
             let waited = since.elapsed();
             if weight >= max_batch || waited >= max_delay || state.is_closed {
-                let batch = state.queue.take(group, max_batch);
+                let batch = state.queue.take(group, max_batch, Instant::now());
                 if state.queue.weight() > 0 {
                     self.changed.notify_one();
                 }

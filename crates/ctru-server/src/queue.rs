@@ -1,7 +1,9 @@
 //! A queue that is fair to clients, and joins jobs of the same group.
 //!
 //! Jobs of a group can be computed together. Within a group, the clients take turns; in each turn,
-//! a client may bring some operations. [`Room`] limits what waits.
+//! a client may bring some operations. The group comes next whose next client has waited longest
+//! for its turn, so a client that has filled one group does not hold up those of others. [`Room`]
+//! limits what waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -27,6 +29,10 @@ pub(crate) struct Waiting<J> {
 struct Line<J> {
     share: Share,
     jobs: VecDeque<Waiting<J>>,
+    /// Since when the client waits for its turn.
+    since: Instant,
+    /// The operations that it has brought in this turn, which a full batch interrupts.
+    turn: usize,
 }
 
 #[derive(Debug)]
@@ -79,52 +85,46 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
         let waiting = Waiting { job, weight, since };
         match queue.lines.iter_mut().find(|line| line.share == share) {
             Some(line) => line.jobs.push_back(waiting),
-            None => queue.lines.push_back(Line { share, jobs: VecDeque::from([waiting]) }),
+            None => {
+                let jobs = VecDeque::from([waiting]);
+                queue.lines.push_back(Line { share, jobs, since, turn: 0 });
+            }
         }
         Ok(())
     }
 
-    /// Returns the group whose oldest job has waited longest, since when it waits, and how many
-    /// operations of the group wait.
-    pub(crate) fn oldest(&self) -> Option<(G, Instant, usize)> {
-        let oldest = |queue: &GroupQueue<J>| {
-            queue.lines.iter().filter_map(|line| line.jobs.front()).map(|job| job.since).min()
-        };
-        let groups = self.groups.iter();
-        let groups =
-            groups.filter_map(|(&group, queue)| Some((group, oldest(queue)?, queue.weight)));
-        groups.min_by_key(|&(_, since, _)| since)
+    /// Returns the group whose next client has waited longest for its turn, since when the oldest
+    /// job of the group waits, and how many of its operations wait.
+    pub(crate) fn next(&self) -> Option<(G, Instant, usize)> {
+        let turn = |queue: &GroupQueue<J>| queue.lines.front().map(|line| line.since);
+        let (&group, queue) = self.groups.iter().min_by_key(|(_, queue)| turn(queue))?;
+        let jobs = queue.lines.iter().filter_map(|line| line.jobs.front());
+        Some((group, jobs.map(|job| job.since).min()?, queue.weight))
     }
 
-    /// Takes jobs of a group, in turns, until they have `most` operations. Takes one job at least.
-    pub(crate) fn take(&mut self, group: G, most: usize) -> Vec<Waiting<J>> {
+    /// Takes jobs of a group at the time `now`, in turns, until they have `most` operations. Takes
+    /// one job at least.
+    pub(crate) fn take(&mut self, group: G, most: usize, now: Instant) -> Vec<Waiting<J>> {
         let mut taken = Vec::new();
         let Some(queue) = self.groups.get_mut(&group) else { return taken };
         let mut weight = 0;
         while let Some(mut line) = queue.lines.pop_front() {
-            let mut turn = 0;
-            let mut is_full = false;
-            while let Some(next) = line.jobs.front() {
-                if !taken.is_empty() && weight + next.weight > most {
-                    is_full = true;
-                    break;
-                }
-                if turn >= TURN {
-                    break;
-                }
-                let Some(job) = line.jobs.pop_front() else { break };
-                turn += job.weight;
+            while line.turn < TURN {
+                let fits = |job: &mut Waiting<J>| taken.is_empty() || weight + job.weight <= most;
+                let Some(job) = line.jobs.pop_front_if(fits) else { break };
+                line.turn += job.weight;
                 weight += job.weight;
                 self.room.release(line.share, job.weight);
                 taken.push(job);
             }
-            if is_full {
-                // The client keeps its turn.
+            if line.turn >= TURN {
+                (line.turn, line.since) = (0, now);
+                if !line.jobs.is_empty() {
+                    queue.lines.push_back(line);
+                }
+            } else if !line.jobs.is_empty() {
                 queue.lines.push_front(line);
                 break;
-            }
-            if !line.jobs.is_empty() {
-                queue.lines.push_back(line);
             }
         }
         queue.weight -= weight;
@@ -178,11 +178,46 @@ mod tests {
         for job in 0..3 {
             queue.push((), share(1), (1, job), 8, now).unwrap();
         }
-        let first: Vec<_> = queue.take((), 100).into_iter().map(|waiting| waiting.job).collect();
+        let taken = queue.take((), 100, now);
+        let first: Vec<_> = taken.into_iter().map(|waiting| waiting.job).collect();
         let expected: Vec<_> =
             (0..8).map(|job| (0, job)).chain((0..3).map(|job| (1, job))).chain([(0, 8)]).collect();
         assert_eq!(first, expected);
         assert_eq!(queue.weight(), 8 * 91);
+    }
+
+    /// A batch that is smaller than a turn interrupts it, and does not begin it again.
+    #[test]
+    fn small_batches_do_not_prolong_a_turn() {
+        for most in [1, 32, TURN] {
+            let mut queue = FairQueue::new(10_000);
+            let now = Instant::now();
+            for number in [0, 1] {
+                (0..200).for_each(|_| queue.push((), share(number), number, 1, now).unwrap());
+            }
+            let mut taken = Vec::new();
+            while taken.len() < 2 * TURN {
+                taken.extend(queue.take((), most, now).into_iter().map(|waiting| waiting.job));
+            }
+            assert_eq!(taken, [[0; TURN], [1; TURN]].concat(), "{most}");
+        }
+    }
+
+    /// Who has filled one group has had its turn when a client of another group comes.
+    #[test]
+    fn a_flood_of_one_group_does_not_hold_up_others() {
+        let mut queue = FairQueue::new(10_000);
+        let now = Instant::now();
+        let after = |seconds| now + Duration::from_secs(seconds);
+        (0..100).for_each(|_| queue.push('a', share(0), (), 50, now).unwrap());
+        queue.push('b', share(1), (), 1, after(1)).unwrap();
+        // The flood came first, and has a batch before the other client.
+        assert_eq!(queue.next(), Some(('a', now, 5000)));
+        assert_eq!(queue.take('a', 100, after(2)).len(), 2);
+        assert_eq!(queue.next(), Some(('b', after(1), 1)));
+        assert_eq!(queue.take('b', 100, after(3)).len(), 1);
+        // The time for which jobs wait for others to join them counts from when they came.
+        assert_eq!(queue.next(), Some(('a', now, 4900)));
     }
 
     #[test]
@@ -204,17 +239,17 @@ mod tests {
         let mut queue = FairQueue::new(100);
         let now = Instant::now();
         let after = |seconds| now + Duration::from_secs(seconds);
-        assert!(queue.oldest().is_none());
+        assert!(queue.next().is_none());
         queue.push('b', share(0), 1, 5, after(1)).unwrap();
         queue.push('a', share(0), 2, 3, after(2)).unwrap();
         queue.push('b', share(1), 3, 1, after(3)).unwrap();
-        assert_eq!(queue.oldest(), Some(('b', after(1), 6)));
+        assert_eq!(queue.next(), Some(('b', after(1), 6)));
         assert_eq!(queue.remove_if(|&job| job == 1), [1]);
-        assert_eq!(queue.oldest(), Some(('a', after(2), 3)));
+        assert_eq!(queue.next(), Some(('a', after(2), 3)));
         // A job that is larger than the batch comes alone.
-        assert_eq!(queue.take('a', 1).len(), 1);
-        assert_eq!(queue.take('a', 1).len(), 0);
-        assert_eq!(queue.oldest(), Some(('b', after(3), 1)));
+        assert_eq!(queue.take('a', 1, now).len(), 1);
+        assert_eq!(queue.take('a', 1, now).len(), 0);
+        assert_eq!(queue.next(), Some(('b', after(3), 1)));
     }
 
     proptest! {
@@ -228,10 +263,10 @@ mod tests {
             let now = Instant::now();
             for (number, group, weight) in steps {
                 if group == 3 {
-                    if let Some((group, _, queued)) = queue.oldest() {
+                    if let Some((group, _, queued)) = queue.next() {
                         let of_group = list.iter().filter(|job| job.0 == group);
                         prop_assert_eq!(queued, of_group.map(|job| job.2).sum::<usize>());
-                        for waiting in queue.take(group, weight) {
+                        for waiting in queue.take(group, weight, now) {
                             let place = list.iter().position(|job| *job == waiting.job);
                             list.remove(place.unwrap());
                         }
