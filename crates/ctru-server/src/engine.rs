@@ -72,6 +72,13 @@ impl Use {
         let is_old = since(self.first).is_some_and(|time| time >= BUSY);
         self.first.is_some() && (is_idle || is_old || self.is_unloaded)
     }
+
+    /// Notes that a wiping has succeeded which had begun at the time `begun`. Calls that went on
+    /// since may have left secrets behind it.
+    fn note_wiped(&mut self, begun: Instant) {
+        let went_on = self.calls > 0 || self.last.is_some_and(|end| end >= begun);
+        self.first = went_on.then_some(begun);
+    }
 }
 
 /// A call of an engine that is under way.
@@ -90,10 +97,7 @@ impl Drop for Using<'_> {
     fn drop(&mut self) {
         let mut state = lock(self.0);
         state.calls -= 1;
-        let now = Instant::now();
-        state.last = Some(now);
-        // What the call has left behind while the engine was wiped.
-        state.first.get_or_insert(now);
+        state.last = Some(Instant::now());
     }
 }
 
@@ -153,20 +157,27 @@ impl LaneEngine {
     }
 
     /// Wipes the engine if it is due, or with `all` if it was used. Calls go on: an engine is wiped
-    /// slot by slot, and a call waits for one slot at most.
+    /// slot by slot, and a call waits for one slot at most. An engine counts as wiped when this has
+    /// succeeded.
     pub(crate) fn wipe(&self, all: bool, shared: &Shared) {
+        let begun = Instant::now();
         let mut state = lock(&self.in_use);
-        if state.first.is_none() || !(all || state.is_due(Instant::now())) {
+        if state.first.is_none() || !(all || state.is_due(begun)) {
             return;
         }
-        // Calls that are under way may leave secrets behind the wiping.
-        state.first = (state.calls > 0).then(Instant::now);
-        state.is_unloaded = false;
+        let was_unloaded = std::mem::take(&mut state.is_unloaded);
         drop(state);
-        if let Err(error) = self.engine.wipe()
-            && Fault::of_engine(&error) == Fault::Lost
-        {
-            shared.lose();
+        let wiped = self.engine.wipe();
+        let mut state = lock(&self.in_use);
+        match wiped {
+            Ok(()) => state.note_wiped(begun),
+            Err(error) => {
+                state.is_unloaded |= was_unloaded;
+                drop(state);
+                if Fault::of_engine(&error) == Fault::Lost {
+                    shared.lose();
+                }
+            }
         }
     }
 }

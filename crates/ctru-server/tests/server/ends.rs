@@ -147,6 +147,32 @@ async fn engines_are_wiped_while_the_last_call_is_finished() {
     assert!(stopped.await.unwrap());
 }
 
+/// An engine that could not be wiped counts as used, and is wiped later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wiping_that_fails_is_repeated() {
+    let mut engine = TestEngine::new(Duration::ZERO);
+    let slots = Slots::default();
+    engine.slots = Some(slots.clone());
+    let running = start(engine, |_| ()).await;
+    let mut client = running.calls().await;
+    let pair = pair(&mut client).await;
+    let sent = client.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
+    let is_kept = |slots: &Slots| slots.lock().unwrap().values().any(|kept| !kept.is_empty());
+    assert!(is_kept(&slots));
+    tokio::task::block_in_place(|| {
+        let _held = slots.lock().unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+    });
+    let begin = Instant::now();
+    while is_kept(&slots) {
+        assert!(begin.elapsed() < Duration::from_secs(10), "the engine keeps secrets");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop(client);
+    ends_at_once(running, "a wiping that has failed").await;
+}
+
 /// The engine is wiped at the end even if it still computes what was cut off.
 #[tokio::test(flavor = "multi_thread")]
 async fn engines_that_compute_are_wiped_at_the_end() {
