@@ -234,6 +234,11 @@ impl http_body::Body for Counted {
         if self.is_over {
             return Poll::Ready(None);
         }
+        if self.arrival.is_between_messages() {
+            // Reflection asks for the next message when it has answered the last one, whose memory
+            // it does not know. Other streams have taken theirs.
+            self.held.release(self.held.take_message());
+        }
         if self.rest.is_empty() {
             let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
                 return self.arrival.poll_late(context).map(|fault| Some(Err(fault.into())));

@@ -147,6 +147,33 @@ async fn unknown_fields_are_counted_until_their_message_is_computed() {
     wait_until_counted(&server, 8 << 10..=9 << 10).await;
 }
 
+/// A stream of reflection holds the memory of its last message alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_reflection_are_counted_until_they_are_answered() {
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    let server = start_fast(|_| ()).await;
+    let channel = server.channel().await;
+    let mut reflection =
+        tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient::new(channel);
+    let symbol = MessageRequest::FileContainingSymbol("ctru.v1.Kem".into());
+    let request = tonic_reflection::pb::v1::ServerReflectionRequest {
+        host: "h".repeat(1000),
+        message_request: Some(symbol),
+    };
+    let (sender, messages) = tokio::sync::mpsc::channel(1);
+    let messages = tokio_stream::wrappers::ReceiverStream::new(messages);
+    let answers = reflection.server_reflection_info(messages).await.unwrap();
+    let mut answers = answers.into_inner();
+    let (mut first, mut last) = (None, 0);
+    for _ in 0..20 {
+        sender.send(request.clone()).await.unwrap();
+        assert!(answers.message().await.unwrap().is_some());
+        last = counted(&server).await;
+        first.get_or_insert(last);
+    }
+    assert!(last < first.unwrap() + 1000, "{first:?}, {last}");
+}
+
 /// A message of a stream that ends at its deadline is counted until its job leaves the queue.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_messages_are_counted_while_they_are_queued() {
