@@ -133,10 +133,16 @@ impl Metrics {
         self.durations.get_or_create(&Method { method }).observe(duration.as_secs_f64());
     }
 
-    /// Counts a call of the engine with `count` operations.
-    pub(crate) fn engine_call(&self, operation: &'static str, count: usize, duration: Duration) {
+    /// Counts a call of the engine with `count` operations, of which it has done `done`.
+    pub(crate) fn engine_call(
+        &self,
+        operation: &'static str,
+        count: usize,
+        done: usize,
+        duration: Duration,
+    ) {
         let label = Operation { operation };
-        self.operations.get_or_create(&label).inc_by(count as u64);
+        self.operations.get_or_create(&label).inc_by(done as u64);
         self.batch_sizes.get_or_create(&label).observe(count as f64);
         self.engine_seconds.get_or_create(&label).observe(duration.as_secs_f64());
     }

@@ -99,7 +99,8 @@ impl Computer<'_> {
         filled.map_err(|_| EngineError::Wrong("there is no randomness"))?;
         let start = Instant::now();
         let result = call(Expand { seed: &seed, context: Context::EMPTY, first: 0 });
-        self.shared.metrics.engine_call(kind.name(), count, start.elapsed());
+        let done = if result.is_ok() { count } else { 0 };
+        self.shared.metrics.engine_call(kind.name(), count, done, start.elapsed());
         result
     }
 

@@ -202,6 +202,12 @@ async fn wrong_keys_are_refused() {
             assert_eq!(answer.err().map(|status| status.code()), code);
         }
     }
+    // The engine has refused some of them.
+    let metrics = server.get("/metrics").await;
+    for (operation, done) in [("generate", 1), ("encapsulate", 4), ("decapsulate", 2)] {
+        let line = format!("ctru_operations_total{{operation=\"{operation}\"}} {done}\n");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
 }
 
 /// A private key of NTRU Prime with another secret of implicit rejection, which no check notices,
