@@ -1,6 +1,6 @@
 //! A running server: its parts, from the first address to the last call.
 
-use ctru_kem::Parameters;
+use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use ctru_kem::Parameters;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -147,6 +148,9 @@ pub enum StartError {
     /// A client with a rate of its own cannot have this name.
     #[error("`{0}` is no name of a client: it is dns:NAME or uri:NAME without wildcards")]
     ClientName(String),
+    /// A client has two rates of its own.
+    #[error("the client {0} has several rates")]
+    ClientTwice(String),
     /// Clients would need no certificate.
     #[error(
         "TLS without certificates of clients lets everybody in: give --client-ca, or allow it with \
@@ -304,12 +308,14 @@ impl Server {
         engines: LaneEngines,
     ) -> Result<Self, StartError> {
         options.check()?;
-        let rates = std::mem::take(&mut options.service.client_rates);
-        for (name, rate) in rates {
-            let Some(identity) = Identity::read(&name) else {
-                return Err(StartError::ClientName(name));
-            };
-            options.service.client_rates.insert(identity.as_str().into(), rate);
+        let mut named = HashSet::new();
+        for (name, _) in &mut options.service.client_rates {
+            let identity = Identity::read(name);
+            let identity = identity.ok_or_else(|| StartError::ClientName(name.clone()))?;
+            *name = identity.as_str().into();
+            if !named.insert(identity) {
+                return Err(StartError::ClientTwice(name.clone()));
+            }
         }
         let sealing_keys = match &options.sealing_keys {
             Some(path) => SealingKeys::wait_for(path).await?,

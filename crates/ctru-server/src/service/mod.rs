@@ -6,7 +6,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -58,8 +57,8 @@ pub struct ServiceOptions {
     pub loaded_keys_idle: Duration,
     /// The operations per second of each client.
     pub rate: Option<u64>,
-    /// The operations per second of clients with these identities.
-    pub client_rates: HashMap<String, u64>,
+    /// The operations per second of clients with these identities, each named once.
+    pub client_rates: Vec<(String, u64)>,
     /// The threads of each lane that call the engine.
     pub threads: usize,
 }
@@ -77,7 +76,7 @@ impl Default for ServiceOptions {
             max_loaded_keys_per_client: 4096,
             loaded_keys_idle: Duration::from_secs(600),
             rate: None,
-            client_rates: HashMap::new(),
+            client_rates: Vec::new(),
             threads: 2,
         }
     }
@@ -162,7 +161,8 @@ impl Service {
             .map(|scheme| Limits::new(scheme, options.max_message))
             .collect();
         let largest = limits.iter().map(|limits| limits.operations()).max().unwrap_or(0);
-        let quotas = Quotas::new(options.rate, options.client_rates.clone(), largest);
+        let named = options.client_rates.iter().cloned().collect();
+        let quotas = Quotas::new(options.rate, named, largest);
         let loaded = LoadedKeys::new(loaded::Limits {
             keys: options.max_loaded_keys,
             keys_per_client: options.max_loaded_keys_per_client,

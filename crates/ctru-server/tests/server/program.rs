@@ -503,6 +503,8 @@ fn wrong_options_are_refused() {
         ),
         (&["--client-rate", "dns:*.example=10"], 1, "without wildcards"),
         (&["--client-rate", "frontend=10"], 2, "dns:"),
+        (&["--client-rate", "dns:A=3", "--client-rate", "dns:a=4"], 1, "dns:a has several rates"),
+        (&["--io-threads", "20000"], 2, "not in 0..=1024"),
         (&["--max-queue-delay", "soon"], 2, "--max-queue-delay"),
         (&["--max-queue", "18446744073709551615"], 1, "--max-queue must be from"),
         (&["--max-connections", "18446744073709551615"], 1, "--max-connections must be from"),

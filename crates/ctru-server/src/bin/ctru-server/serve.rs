@@ -1,6 +1,5 @@
 //! `ctru-server serve`.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,10 +17,10 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
 
-use crate::Result;
 use crate::engine::{Chosen, EngineArgs};
 #[cfg(feature = "opentelemetry")]
 use crate::traces::Traces;
+use crate::Result;
 
 /// The exit status after the loss of the device: the service is unavailable.
 const LOST: u8 = 69;
@@ -204,8 +203,15 @@ pub(crate) struct Args {
     )]
     drain_timeout: Duration,
     /// Threads for the network, one per core if 0
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Process")]
-    io_threads: usize,
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        // The runtime ends the process if the system does not start them.
+        value_parser = clap::value_parser!(u16).range(..=1024),
+        help_heading = "Process"
+    )]
+    io_threads: u16,
     /// Print the addresses to standard output when the server accepts calls
     #[arg(long, help_heading = "Process")]
     print_address: bool,
@@ -285,7 +291,7 @@ impl Args {
                 max_loaded_keys_per_client: self.max_loaded_keys_per_client,
                 loaded_keys_idle: self.loaded_keys_idle,
                 rate: self.rate,
-                client_rates: self.client_rate.iter().cloned().collect::<HashMap<_, _>>(),
+                client_rates: self.client_rate.clone(),
                 threads: chosen.callers,
             },
         }
@@ -314,7 +320,7 @@ impl Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if args.io_threads > 0 {
-        runtime.worker_threads(args.io_threads);
+        runtime.worker_threads(args.io_threads.into());
     }
     let is_locked = ctru_server::lock_all_memory();
     let runtime = runtime.enable_all().build()?;
