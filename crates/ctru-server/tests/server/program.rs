@@ -393,6 +393,24 @@ fn pipes_hold_up_nothing() {
     assert_eq!(server.wait(), 0);
 }
 
+/// A signal to read files again does not end a server that still opens its GPU.
+#[cfg(all(target_os = "linux", feature = "cuda"))]
+#[test]
+fn a_hangup_at_the_start_is_survived() {
+    let folder = tempfile::tempdir().unwrap();
+    // The driver's library is a pipe, so that opening it takes as long as the test likes.
+    let library = folder.path().join("libcuda.so.1");
+    nix::unistd::mkfifo(&library, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
+    command.args(["serve", "--engine", "cuda"]).env("LD_LIBRARY_PATH", folder.path());
+    let mut server = Program(command.stderr(log(&folder)).stdin(Stdio::null()).spawn().unwrap());
+    let pipe = wait_for_reader(&library);
+    server.signal(Signal::SIGHUP);
+    drop(pipe);
+    assert_eq!(server.wait(), 1);
+    wait_for_log(&folder, "no NVIDIA driver", 1);
+}
+
 /// Of two readings at the same time, the later one counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn old_sealing_keys_do_not_come_back() {

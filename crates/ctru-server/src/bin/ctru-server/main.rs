@@ -50,7 +50,8 @@ enum Command {
     },
 }
 
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Error>;
 
 fn main() -> ExitCode {
     ctru_program::harden();

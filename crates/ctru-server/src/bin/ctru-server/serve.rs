@@ -20,7 +20,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 use crate::engine::{Chosen, EngineArgs};
 #[cfg(feature = "opentelemetry")]
 use crate::traces::Traces;
-use crate::Result;
+use crate::{Error, Result};
 
 /// The exit status after the loss of the device: the service is unavailable.
 const LOST: u8 = 69;
@@ -345,11 +345,16 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 async fn serve(args: &Args) -> Result<ExitCode> {
-    let chosen = args.engine.start()?;
+    // Without a handler, a signal to read files again would end the process while a GPU is opened.
     let (mut signals, hangups) = (Signals::new()?, [Notify::new(), Notify::new()]);
-    let engine = chosen.engines.name.clone();
-    let server = tokio::select! {
-        server = Server::start(args.options(&chosen), chosen.engines) => server?,
+    let choice = args.engine.clone();
+    let start = async {
+        let chosen = tokio::task::spawn_blocking(move || choice.start()).await??;
+        let engine = chosen.engines.name.clone();
+        Ok::<_, Error>((Server::start(args.options(&chosen), chosen.engines).await?, engine))
+    };
+    let (server, engine) = tokio::select! {
+        started = start => started?,
         () = stopped(&mut signals, &hangups) => return Ok(ExitCode::SUCCESS),
     };
     for address in server.addresses() {
