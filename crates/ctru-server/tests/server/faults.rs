@@ -73,7 +73,9 @@ async fn overload_is_refused() {
     let (done, full) = (done.load(Ordering::Relaxed), full.load(Ordering::Relaxed));
     // More calls are refused than done.
     assert!(done > 1000 && full > done / 8, "{done} operations, {full} refusals");
-    assert!(polite_calls > 5 && slowest < Duration::from_secs(1), "{polite_calls}, {slowest:?}");
+    // The floods have 512 operations in their turns, and the client has one of its own.
+    let is_served = polite_calls > done / (4 * 512) && slowest < Duration::from_secs(1);
+    assert!(is_served, "{polite_calls} calls, {done} operations, {slowest:?}");
     let start = Instant::now();
     polite.encapsulate(encapsulate(&pair, 1)).await.unwrap();
     assert!(start.elapsed() < Duration::from_millis(500));
