@@ -2,8 +2,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod compare;
-mod echo;
 mod engine;
 mod load;
 mod serve;
@@ -37,11 +35,6 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Puts load on a server and prints calls per second, latencies and errors
     Load(Box<load::Args>),
-    /// Starts a server and an echo service of the same messages, and compares them on this machine
-    Compare(compare::Args),
-    /// Answers encapsulations with zeros, for `compare`
-    #[command(hide = true)]
-    Echo,
     /// Makes a line with a fresh sealing key, for the file of `--sealing-key-file`
     SealingKey {
         /// Write the line to a new file, which only its owner may read, instead of standard output
@@ -62,8 +55,6 @@ fn main() -> ExitCode {
     let result = match command {
         Command::Serve(args) => serve::run(*args),
         Command::Load(args) => load::run(&args),
-        Command::Compare(args) => compare::run(&args),
-        Command::Echo => echo::run(),
         Command::SealingKey { out } => sealing_key(out.as_deref()),
     };
     result.unwrap_or_else(|error| {

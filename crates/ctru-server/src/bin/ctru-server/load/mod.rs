@@ -20,12 +20,12 @@ use tonic::transport::{Channel, Endpoint};
 use ctru_kem::Set;
 
 use crate::Result;
-pub(crate) use report::Measured;
-pub(crate) use work::Work;
+use report::Measured;
+use work::Work;
 
 /// What each call does.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Operation {
+enum Operation {
     Encapsulate,
     Decapsulate,
 }
@@ -35,31 +35,31 @@ pub(crate) enum Operation {
 pub(crate) struct Args {
     /// Address of the server
     #[arg(long, value_name = "URI", default_value = "http://127.0.0.1:50051")]
-    pub(crate) connect: String,
+    connect: String,
     /// What each call does
     #[arg(long, value_enum, default_value = "encapsulate")]
-    pub(crate) operation: Operation,
+    operation: Operation,
     /// Degree of the parameter set
     #[arg(long, default_value = "761", value_name = "N")]
-    pub(crate) set: Set,
+    set: Set,
     /// Operations per call, or per message of a stream
     #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) operations: u32,
+    operations: u32,
     /// Send messages on streams instead of calls
     #[arg(long)]
-    pub(crate) stream: bool,
+    stream: bool,
     /// A key for each operation instead of one for all of a call
     #[arg(long)]
-    pub(crate) key_each: bool,
+    key_each: bool,
     /// Connections
     #[arg(long, default_value_t = 8, value_name = "N")]
-    pub(crate) connections: usize,
+    connections: usize,
     /// Calls in flight of all connections together, or messages of all streams
     #[arg(long, default_value_t = 64, value_name = "N")]
-    pub(crate) in_flight: usize,
+    in_flight: usize,
     /// Calls per second, for an open loop
     #[arg(long, value_name = "N", value_parser = rate, conflicts_with = "stream")]
-    pub(crate) rate: Option<f64>,
+    rate: Option<f64>,
     /// How long to measure
     #[arg(
         long,
@@ -67,7 +67,7 @@ pub(crate) struct Args {
         default_value = "10s",
         value_parser = humantime::parse_duration
     )]
-    pub(crate) duration: Duration,
+    duration: Duration,
     /// How long to put load on the server before
     #[arg(
         long,
@@ -75,12 +75,12 @@ pub(crate) struct Args {
         default_value = "1s",
         value_parser = humantime::parse_duration
     )]
-    pub(crate) warm_up: Duration,
+    warm_up: Duration,
     /// Authority that signs the server's certificate, in PEM
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Certificate of this client, in PEM
-    #[arg(long, value_name = "FILE", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "key", requires = "ca")]
     cert: Option<PathBuf>,
     /// Private key of this client, in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
@@ -145,7 +145,7 @@ struct Times {
 ///
 /// # Errors
 /// If there is no connection, or if the first call fails.
-pub(crate) async fn measure(args: &Args) -> Result<Measured> {
+async fn measure(args: &Args) -> Result<Measured> {
     let mut channels = Vec::new();
     for _ in 0..args.connections.max(1) {
         channels.push(args.connect().await?);

@@ -14,7 +14,7 @@ use crate::Result;
 
 /// The latencies of calls, and the errors.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured {
+pub(super) struct Measured {
     duration: Duration,
     /// The latencies in microseconds, or `None` if nothing was measured.
     latencies: Option<Histogram<u64>>,
@@ -26,7 +26,7 @@ pub(crate) struct Measured {
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
 impl Measured {
-    pub(crate) fn new(duration: Duration) -> Self {
+    pub(super) fn new(duration: Duration) -> Self {
         // From a microsecond to a minute with three digits.
         let latencies = Histogram::new_with_bounds(1, 60_000_000, 3).ok();
         Self { duration, latencies, errors: BTreeMap::new() }
@@ -56,17 +56,12 @@ impl Measured {
     }
 
     /// Returns the number of calls that have succeeded.
-    pub(crate) fn calls(&self) -> u64 {
+    pub(super) fn calls(&self) -> u64 {
         self.latencies.as_ref().map_or(0, Histogram::len)
     }
 
-    /// Returns the calls per second.
-    pub(crate) fn rate(&self) -> f64 {
-        self.calls() as f64 / self.duration.as_secs_f64()
-    }
-
     /// Returns the latency that a part of the calls does not exceed.
-    pub(crate) fn percentile(&self, percentile: f64) -> Duration {
+    fn percentile(&self, percentile: f64) -> Duration {
         let value = self.latencies.as_ref().map_or(0, |all| all.value_at_percentile(percentile));
         Duration::from_micros(value)
     }
@@ -75,15 +70,16 @@ impl Measured {
     ///
     /// # Errors
     /// If standard output fails.
-    pub(crate) fn print(&self, operations: u32) -> io::Result<()> {
+    pub(super) fn print(&self, operations: u32) -> io::Result<()> {
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN).set_header(["what", "value"]);
         let mut row = |name: String, value: String| {
             table.add_row([name, value]);
         };
         row("calls".into(), self.calls().to_string());
-        row("calls/s".into(), format!("{:.0}", self.rate()));
-        row("operations/s".into(), format!("{:.0}", self.rate() * f64::from(operations)));
+        let rate = self.calls() as f64 / self.duration.as_secs_f64();
+        row("calls/s".into(), format!("{rate:.0}"));
+        row("operations/s".into(), format!("{:.0}", rate * f64::from(operations)));
         for percentile in PERCENTILES {
             let latency = self.percentile(percentile).as_secs_f64() * 1e3;
             row(format!("latency, {percentile} %"), format!("{latency:.2} ms"));

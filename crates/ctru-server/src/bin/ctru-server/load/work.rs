@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 64 << 20;
 
 /// The request that a load repeats.
 #[derive(Clone, Debug)]
-pub(crate) enum Work {
+pub(super) enum Work {
     Encapsulate(EncapsulateRequest),
     Decapsulate(DecapsulateRequest),
 }
