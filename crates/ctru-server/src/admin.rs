@@ -42,7 +42,7 @@ impl Admin {
     /// Brings the gauges up to date.
     pub(crate) fn refresh(&self) {
         self.service.tidy();
-        self.shared.metrics.set_message_bytes(self.memory.used());
+        self.shared.metrics.message_bytes.set(self.memory.used() as i64);
     }
 
     /// Answers until `over`. Answers that are under way at that time may take [`ENDING`] longer.

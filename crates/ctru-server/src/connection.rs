@@ -133,7 +133,7 @@ impl Connections {
             match this.handshake(&tls, io).await {
                 Ok((io, certified)) => this.serve(io, source, certified, &client).await,
                 Err(error) => {
-                    this.calls.shared.metrics.failed_handshake();
+                    this.calls.shared.metrics.failed_handshakes.inc();
                     this.refusals.tell(&error, &client);
                 }
             }
@@ -177,11 +177,11 @@ impl Connections {
         let peer = Peer::new(identity, number).with_source(source);
         let metrics = &self.calls.shared.metrics;
         let Some(_seat) = self.seats.take(peer.share) else {
-            metrics.failed_handshake();
+            metrics.failed_handshakes.inc();
             tracing::debug!(%client, "there is no room for a connection");
             return;
         };
-        metrics.connection(1);
+        metrics.connections.inc();
         let calls = Calls { stages: Stages::of(&stage), ..self.calls.clone() };
         let service = service_fn(move |request| calls.clone().handle(peer.clone(), request));
         let mut http = http2::Builder::new(TokioExecutor::new());
@@ -222,7 +222,7 @@ impl Connections {
         if let Err(error) = ended {
             tracing::debug!(%error, %client, "a connection failed");
         }
-        metrics.connection(-1);
+        metrics.connections.dec();
     }
 
     /// Waits until a connection must end, and returns why.

@@ -170,25 +170,23 @@ pub(crate) struct Shared {
     pub(crate) sealer: Sealer,
     pub(crate) decapsulations: Decapsulations,
     pub(crate) metrics: Metrics,
-    lost: AtomicBool,
+    /// Whether the engine computes no more.
     loss: watch::Sender<bool>,
 }
 
 impl Shared {
     pub(crate) fn new(sealer: Sealer, decapsulations: Decapsulations, metrics: Metrics) -> Self {
-        let loss = watch::Sender::new(false);
-        Self { sealer, decapsulations, metrics, lost: AtomicBool::new(false), loss }
+        Self { sealer, decapsulations, metrics, loss: watch::Sender::new(false) }
     }
 
     /// Notes that the engine does not compute any more.
     pub(crate) fn lose(&self) {
-        self.lost.store(true, Ordering::Relaxed);
         self.loss.send_replace(true);
     }
 
     /// Returns whether the engine is lost.
     pub(crate) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
+        *self.loss.borrow()
     }
 
     /// Returns a receiver that becomes `true` when the engine is lost.

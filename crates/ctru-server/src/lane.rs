@@ -174,7 +174,7 @@ impl Lane {
         match refused {
             None => changed.notify_one(),
             Some(job) => {
-                shared.metrics.refused();
+                shared.metrics.refused.inc();
                 job.refuse(Fault::QueueFull);
             }
         }

@@ -42,14 +42,16 @@ pub(crate) struct Metrics {
     batch_sizes: Family<Operation, Histogram>,
     engine_seconds: Family<Operation, Histogram>,
     queue_delays: Family<LaneName, Histogram>,
-    refused: Counter,
-    failed_handshakes: Counter,
-    connections: Gauge,
+    /// The jobs that a full queue has refused.
+    pub(crate) refused: Counter,
+    /// The connections that failed before their first call.
+    pub(crate) failed_handshakes: Counter,
+    pub(crate) connections: Gauge,
     waiting: Family<LaneName, Gauge>,
-    loaded_keys: Gauge,
-    message_bytes: Gauge,
-    device_bytes: Gauge<f64, AtomicU64>,
-    most_used_key: Gauge<f64, AtomicU64>,
+    pub(crate) loaded_keys: Gauge,
+    pub(crate) message_bytes: Gauge,
+    pub(crate) device_bytes: Gauge<f64, AtomicU64>,
+    pub(crate) most_used_key: Gauge<f64, AtomicU64>,
 }
 
 impl fmt::Debug for Metrics {
@@ -152,44 +154,9 @@ impl Metrics {
         self.queue_delays.get_or_create(&LaneName { lane }).observe(delay.as_secs_f64());
     }
 
-    /// Counts a job that a full queue has refused.
-    pub(crate) fn refused(&self) {
-        self.refused.inc();
-    }
-
-    /// Counts a connection that failed before its first call.
-    pub(crate) fn failed_handshake(&self) {
-        self.failed_handshakes.inc();
-    }
-
-    /// Notes that a connection was opened (1) or closed (-1).
-    pub(crate) fn connection(&self, change: i64) {
-        self.connections.inc_by(change);
-    }
-
     /// Notes how many operations wait in a lane.
     pub(crate) fn set_waiting(&self, lane: &'static str, operations: usize) {
         self.waiting.get_or_create(&LaneName { lane }).set(operations as i64);
-    }
-
-    /// Notes the number of loaded keys.
-    pub(crate) fn set_loaded_keys(&self, keys: usize) {
-        self.loaded_keys.set(keys as i64);
-    }
-
-    /// Notes the memory of messages in bytes.
-    pub(crate) fn set_message_bytes(&self, bytes: usize) {
-        self.message_bytes.set(bytes as i64);
-    }
-
-    /// Notes the device memory in use.
-    pub(crate) fn set_device_bytes(&self, bytes: u64) {
-        self.device_bytes.set(bytes as f64);
-    }
-
-    /// Notes the largest number of decapsulations of a key.
-    pub(crate) fn set_most_used_key(&self, decapsulations: u64) {
-        self.most_used_key.set(decapsulations as f64);
     }
 
     /// Returns all metrics as text.

@@ -143,31 +143,20 @@ impl Drop for Held {
 /// The connections that may be open. A client with an identity holds at most as many as it leaves
 /// to others.
 #[derive(Clone, Debug)]
-pub(crate) struct Seats(Arc<Mutex<Room>>);
+pub(crate) struct Seats(Memory);
 
 impl Seats {
     /// Returns seats for at most `most` connections.
     pub(crate) fn new(most: usize) -> Self {
         // With one more than there are, the last one is given to a client that holds none.
-        Self(Arc::new(Mutex::new(Room::new(most.saturating_add(1)))))
+        Self(Memory::new(most.saturating_add(1)))
     }
 
-    /// Takes a seat for a connection of a client, if there is one.
-    pub(crate) fn take(&self, share: Share) -> Option<Seat> {
-        lock(&self.0).take(share, 1).then(|| Seat { seats: self.clone(), share })
-    }
-}
-
-/// The seat of a connection, which is free again when this value is dropped.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    seats: Seats,
-    share: Share,
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        lock(&self.seats.0).release(self.share, 1);
+    /// Takes a seat for a connection of a client, if there is one. It is free again when the value
+    /// is dropped.
+    pub(crate) fn take(&self, share: Share) -> Option<Held> {
+        let seat = Held::new(self.0.clone(), share);
+        seat.grow(1).is_ok().then_some(seat)
     }
 }
 

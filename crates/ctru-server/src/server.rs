@@ -412,7 +412,7 @@ impl Server {
                     bytes.and_then(|bytes| bytes())
                 });
                 if let Ok(Some(bytes)) = bytes.await {
-                    metrics.metrics.set_device_bytes(bytes);
+                    metrics.metrics.device_bytes.set(bytes as f64);
                 }
             }
         });

@@ -191,8 +191,8 @@ impl Service {
         let Self(state) = self;
         let metrics = &state.shared.metrics;
         state.forget(state.loaded.expired(Instant::now()));
-        metrics.set_loaded_keys(state.loaded.count());
-        metrics.set_most_used_key(state.shared.decapsulations.most());
+        metrics.loaded_keys.set(state.loaded.count() as i64);
+        metrics.most_used_key.set(state.shared.decapsulations.most() as f64);
         metrics.set_waiting("small", state.small.waiting());
         metrics.set_waiting("large", state.large.waiting());
     }
@@ -315,7 +315,7 @@ impl State {
             match job.ticket {
                 Some(_) => self.large.submit(job),
                 None => {
-                    self.shared.metrics.refused();
+                    self.shared.metrics.refused.inc();
                     job.refuse(Fault::QueueFull);
                 }
             }
