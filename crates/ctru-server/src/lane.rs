@@ -1,8 +1,8 @@
 //! A lane: a queue of jobs, and the threads that take batches from it and compute them.
 //!
-//! A thread that is free takes the group that [`FairQueue::next`] names. It waits until the batch
-//! is full or the oldest job of the group has waited for the longest delay. While all threads
-//! compute, jobs gather in the queue, so batches grow with the load.
+//! A thread that is free takes the next group ([`FairQueue::next`]) that is ready: it has a full
+//! batch, or its oldest job has waited for the longest delay. While all threads compute, jobs
+//! gather in the queue, so batches grow with the load.
 //!
 //! If no job waits and none should wait for others, the submitting thread computes a job of a few
 //! operations itself, on engines for which that takes less time than waking another thread
@@ -250,16 +250,19 @@ impl Inner {
         let Options { max_batch, max_delay, .. } = self.options;
         let mut state = lock(&self.state);
         loop {
-            let Some((group, since, weight)) = state.queue.next() else {
-                if state.is_closed {
+            let (now, is_closed) = (Instant::now(), state.is_closed);
+            let left = |since| max_delay.saturating_sub(now.saturating_duration_since(since));
+            let is_ready =
+                |since, weight| weight >= max_batch || left(since).is_zero() || is_closed;
+            let Some((group, since, weight)) = state.queue.next(is_ready) else {
+                if is_closed {
                     return None;
                 }
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let waited = since.elapsed();
-            if weight >= max_batch || waited >= max_delay || state.is_closed {
-                let batch = state.queue.take(group, max_batch, Instant::now());
+            if is_ready(since, weight) {
+                let batch = state.queue.take(group, max_batch, now);
                 if state.queue.weight() > 0 {
                     self.changed.notify_one();
                 }
@@ -267,7 +270,7 @@ impl Inner {
             }
             let (next, _) = self
                 .changed
-                .wait_timeout(state, max_delay - waited)
+                .wait_timeout(state, left(since))
                 .unwrap_or_else(PoisonError::into_inner);
             state = next;
         }

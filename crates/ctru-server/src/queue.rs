@@ -2,8 +2,8 @@
 //!
 //! Jobs of a group can be computed together. Within a group, the clients take turns; in each turn,
 //! a client may bring some operations. The group comes next whose next client has waited longest
-//! for its turn, so a client that has filled one group does not hold up those of others. [`Room`]
-//! limits what waits.
+//! for its turn, so a client that has filled one group does not hold up those of others. A group
+//! that waits for further jobs holds up none that is ready. [`Room`] limits what waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -93,13 +93,22 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
         Ok(())
     }
 
-    /// Returns the group whose next client has waited longest for its turn, since when the oldest
-    /// job of the group waits, and how many of its operations wait.
-    pub(crate) fn next(&self) -> Option<(G, Instant, usize)> {
-        let turn = |queue: &GroupQueue<J>| queue.lines.front().map(|line| line.since);
-        let (&group, queue) = self.groups.iter().min_by_key(|(_, queue)| turn(queue))?;
-        let jobs = queue.lines.iter().filter_map(|line| line.jobs.front());
-        Some((group, jobs.map(|job| job.since).min()?, queue.weight))
+    /// Returns the next group, since when the oldest of its jobs waits, and how many of its
+    /// operations wait. `is_ready` gets the last two: of the groups that are ready, the one comes
+    /// next whose next client has waited longest for its turn. If there is none, the group with the
+    /// oldest job does.
+    pub(crate) fn next(
+        &self,
+        is_ready: impl Fn(Instant, usize) -> bool,
+    ) -> Option<(G, Instant, usize)> {
+        let groups = self.groups.iter().filter_map(|(&group, queue)| {
+            let jobs = queue.lines.iter().filter_map(|line| line.jobs.front());
+            let since = jobs.map(|job| job.since).min()?;
+            let is_ready = is_ready(since, queue.weight);
+            let order = if is_ready { queue.lines.front()?.since } else { since };
+            Some(((!is_ready, order), (group, since, queue.weight)))
+        });
+        groups.min_by_key(|&(order, _)| order).map(|(_, next)| next)
     }
 
     /// Takes jobs of a group at the time `now`, in turns, until they have `most` operations. Takes
@@ -212,12 +221,16 @@ mod tests {
         (0..100).for_each(|_| queue.push('a', share(0), (), 50, now).unwrap());
         queue.push('b', share(1), (), 1, after(1)).unwrap();
         // The flood came first, and has a batch before the other client.
-        assert_eq!(queue.next(), Some(('a', now, 5000)));
+        assert_eq!(queue.next(|_, _| true), Some(('a', now, 5000)));
         assert_eq!(queue.take('a', 100, after(2)).len(), 2);
-        assert_eq!(queue.next(), Some(('b', after(1), 1)));
+        assert_eq!(queue.next(|_, _| true), Some(('b', after(1), 1)));
         assert_eq!(queue.take('b', 100, after(3)).len(), 1);
         // The time for which jobs wait for others to join them counts from when they came.
-        assert_eq!(queue.next(), Some(('a', now, 4900)));
+        assert_eq!(queue.next(|_, _| true), Some(('a', now, 4900)));
+        // It still waits for others, and a group that is full does not wait for it.
+        queue.push('b', share(1), (), 64, after(4)).unwrap();
+        assert_eq!(queue.next(|_, weight| weight == 64), Some(('b', after(4), 64)));
+        assert_eq!(queue.next(|_, _| false), Some(('a', now, 4900)));
     }
 
     #[test]
@@ -239,17 +252,17 @@ mod tests {
         let mut queue = FairQueue::new(100);
         let now = Instant::now();
         let after = |seconds| now + Duration::from_secs(seconds);
-        assert!(queue.next().is_none());
+        assert!(queue.next(|_, _| true).is_none());
         queue.push('b', share(0), 1, 5, after(1)).unwrap();
         queue.push('a', share(0), 2, 3, after(2)).unwrap();
         queue.push('b', share(1), 3, 1, after(3)).unwrap();
-        assert_eq!(queue.next(), Some(('b', after(1), 6)));
+        assert_eq!(queue.next(|_, _| true), Some(('b', after(1), 6)));
         assert_eq!(queue.remove_if(|&job| job == 1), [1]);
-        assert_eq!(queue.next(), Some(('a', after(2), 3)));
+        assert_eq!(queue.next(|_, _| true), Some(('a', after(2), 3)));
         // A job that is larger than the batch comes alone.
         assert_eq!(queue.take('a', 1, now).len(), 1);
         assert_eq!(queue.take('a', 1, now).len(), 0);
-        assert_eq!(queue.next(), Some(('b', after(3), 1)));
+        assert_eq!(queue.next(|_, _| true), Some(('b', after(3), 1)));
     }
 
     proptest! {
@@ -263,7 +276,7 @@ mod tests {
             let now = Instant::now();
             for (number, group, weight) in steps {
                 if group == 3 {
-                    if let Some((group, _, queued)) = queue.next() {
+                    if let Some((group, _, queued)) = queue.next(|_, _| true) {
                         let of_group = list.iter().filter(|job| job.0 == group);
                         prop_assert_eq!(queued, of_group.map(|job| job.2).sum::<usize>());
                         for waiting in queue.take(group, weight, now) {

@@ -76,6 +76,31 @@ async fn small_calls_are_joined() {
     assert!(metrics.contains("ctru_operations_total{operation=\"encapsulate\"} 200"), "{metrics}");
 }
 
+/// A call that waits for others to join it holds up no other batch that is full.
+#[tokio::test(flavor = "multi_thread")]
+async fn full_batches_do_not_wait() {
+    let pair = pair(&mut start_fast(|_| ()).await.calls().await).await;
+    let server = start_fast(|options| {
+        options.service.max_batch = 8;
+        options.service.max_queue_delay = Duration::from_secs(600);
+    })
+    .await;
+    let mut calls = server.calls().await;
+    for count in [1, 2] {
+        let mut calls = calls.clone();
+        let request = GenerateKeysRequest { scheme: scheme(), count, plain: false };
+        tokio::spawn(async move { calls.generate_keys(request).await });
+    }
+    let start = Instant::now();
+    let waiting = "ctru_queued_operations{lane=\"small\"} 3\n";
+    while !server.get("/metrics").await.contains(waiting) {
+        assert!(start.elapsed() < Duration::from_secs(20), "no call waits");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let call = calls.encapsulate(encapsulate(&pair, 8));
+    tokio::time::timeout(Duration::from_secs(20), call).await.unwrap().unwrap();
+}
+
 /// A call whose time runs out in the queue is not computed.
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_calls_are_not_computed() {
