@@ -92,13 +92,13 @@ def generate(
         raise ValueError("private keys that are neither a column nor made from a seed are lost")
     run = engine(set, encoding=encoding, device=device, threads=threads)
 
-    def of_run(first: int, _offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
-        keys = run.generate(count, kind="arrow", **_at(seeds, first))
+    def of_run(_offset: int, count: int, **seeds: Any) -> tuple[Any, Any]:
+        keys = run.generate(count, kind="arrow", **seeds)
         if private_key is None:
             _wipe(keys[1])
         return keys
 
-    public, private = _in_runs(batch, _seeds(seed, context), row, of_run)
+    public, private = _in_runs(batch, seed, context, row, of_run)
     with _wiped_on_error(private):
         new = [(public_key, public)]
         if private_key is not None:
@@ -134,16 +134,16 @@ def encapsulate(
     run = engine(set, encoding=encoding, device=device, threads=threads)
     keys = _rows(batch, public_key, sizes.public_key_bytes)
 
-    def of_run(first: int, offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any, Any]:
+    def of_run(offset: int, count: int, **seeds: Any) -> tuple[Any, Any]:
         try:
-            secrets, ciphertexts = run.encapsulate(keys.slice(offset, count), **_at(seeds, first))
+            secrets, ciphertexts = run.encapsulate(keys.slice(offset, count), **seeds)
         except (TypeError, ValueError) as error:
             raise _located(error, {"public_keys": public_key}, offset) from None
         if shared_secret is None:
             _wipe(secrets)
         return ciphertexts, secrets
 
-    ciphertexts, secrets = _in_runs(batch, _seeds(seed, context), row, of_run)
+    ciphertexts, secrets = _in_runs(batch, seed, context, row, of_run)
     with _wiped_on_error(secrets):
         new = [(ciphertext, _like(keys, ciphertexts))]
         if shared_secret is not None:
@@ -176,11 +176,10 @@ def decapsulate(
     sizes = parameters(set, encoding=encoding)
     run = engine(set, encoding=encoding, device=device, threads=threads)
     ciphertexts = _rows(batch, ciphertext, sizes.ciphertext_bytes)
-    seeds = _seeds(seed, context)
-    if seeds:
+    if seed is not None or context is not None:
 
-        def of_run(first: int, offset: int, count: int, seeds: dict[str, Any]) -> tuple[Any]:
-            _, keys = run.generate(count, kind="arrow", **_at(seeds, first))
+        def of_run(offset: int, count: int, **seeds: Any) -> tuple[Any]:
+            _, keys = run.generate(count, kind="arrow", **seeds)
             try:
                 return (run.decapsulate(keys, ciphertexts.slice(offset, count)),)
             except (TypeError, ValueError) as error:
@@ -188,7 +187,7 @@ def decapsulate(
             finally:
                 _wipe(keys)
 
-        (secrets,) = _in_runs(batch, seeds, row, of_run)
+        (secrets,) = _in_runs(batch, seed, context, row, of_run)
     else:
         keys = _rows(batch, private_key, sizes.private_key_bytes)
         try:
@@ -234,40 +233,27 @@ def _wiped_on_error(secrets: pa.FixedSizeBinaryArray) -> Iterator[None]:
         raise
 
 
-def _seeds(seed: Buffer | None, context: Buffer | str | None) -> dict[str, Any]:
-    """Returns the arguments of `ctru.Engine` that derive seeds."""
-    if seed is None:
-        if context is not None:
-            raise ValueError("context has a meaning with a seed only")
-        return {}
-    if context is None:
-        raise ValueError("a seed needs a context: the name of what it is used for")
-    return {"seed": seed, "context": context}
-
-
-def _at(seeds: dict[str, Any], first: int) -> dict[str, Any]:
-    """Returns the same arguments for a batch that begins at the row `first`."""
-    return {**seeds, "first": first} if seeds else {}
-
-
 def _in_runs(
     batch: pa.RecordBatch | pa.Table,
-    seeds: dict[str, Any],
+    seed: Buffer | None,
+    context: Buffer | str | None,
     row: str,
-    compute: Callable[[int, int, int, dict[str, Any]], tuple[Any, ...]],
+    compute: Callable[..., tuple[Any, ...]],
 ) -> list[pa.Array]:
-    """Calls `compute` for each run of consecutive row numbers: with the first number, the place in
-    the batch and the length of the run. Returns the results of all runs, one after the other.
+    """Calls `compute` for each run of consecutive row numbers: with its place in the batch, its
+    length, and the arguments of `ctru.Engine` that derive its seeds. Returns the results of all
+    runs, one after the other.
 
     The last result of `compute` has secrets. It is wiped if it is not returned itself.
     """
-    if not seeds or batch.num_rows == 0:
-        return list(compute(0, 0, batch.num_rows, seeds))
+    seeds = {"seed": seed, "context": context}
+    if seed is None or batch.num_rows == 0:
+        return list(compute(0, batch.num_rows, **seeds))
     numbers = _numbers(batch, row)
     parts: list[tuple[Any, ...]] = []
     try:
-        for run in _runs(numbers):
-            parts.append(compute(*run, seeds))
+        for first, offset, count in _runs(numbers):
+            parts.append(compute(offset, count, first=first, **seeds))
         if len(parts) == 1:
             return list(parts.pop())
         # Secrets are joined last, so nothing fails once there is a second array with them.

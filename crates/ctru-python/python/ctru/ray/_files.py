@@ -87,14 +87,9 @@ def open_regular(path: str, flags: int) -> int:
 def is_parquet(path: Path) -> bool:
     """Returns whether a file begins and ends as Parquet files do."""
     with open(path, "rb", opener=open_regular) as file:
-        begins = file.read(4) == b"PAR1"
-        return begins and file.seek(0, os.SEEK_END) >= 12 and _last(file, 4) == b"PAR1"
-
-
-def _last(file: BinaryIO, count: int) -> bytes:
-    """Returns the last bytes of a file."""
-    file.seek(-count, os.SEEK_END)
-    return file.read(count)
+        begin, size = file.read(4), file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 4))
+        return begin == file.read(4) == b"PAR1" and size >= 12
 
 
 def inputs(folder: Path) -> list[str]:

@@ -135,7 +135,7 @@ fn rows<'py>(
     let count = all.iter().try_fold(0usize, |sum, values| sum.checked_add(values.length));
     let count = count.ok_or_else(too_large)?;
     if let (Type::Fixed(width), [values]) = (kind, &all[..]) {
-        if values.may_have_nulls() {
+        if values.valid.is_some() {
             for row in 0..count {
                 values.value(row).map_err(|fault| at(name, row, fault))?;
             }

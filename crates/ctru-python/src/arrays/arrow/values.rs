@@ -107,7 +107,7 @@ pub(super) struct Values<'py> {
     offset: usize,
     pub(super) length: usize,
     /// A bit for each value, from the offset on, if there may be nulls.
-    valid: Option<Reading<'py>>,
+    pub(super) valid: Option<Reading<'py>>,
     content: Content<'py>,
 }
 
@@ -274,11 +274,6 @@ impl<'py> Values<'py> {
             Content::Fixed { bytes, width } => Some(&bytes.bytes()[self.offset * width..]),
             _ => None,
         }
-    }
-
-    /// Returns whether a value can be null. A dictionary can have nulls of its own.
-    pub(super) fn may_have_nulls(&self) -> bool {
-        self.valid.is_some() || matches!(self.content, Content::Indices { .. })
     }
 }
 
