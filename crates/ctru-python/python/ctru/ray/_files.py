@@ -140,7 +140,7 @@ def temporary_name(path: Path) -> Path:
 def remove_unfinished(paths: Iterable[Path]) -> None:
     """Removes, beside these files, what was begun for them and is not complete."""
     own = set(paths)
-    for folder in {path.parent for path in own}:
+    for folder in filter(Path.is_dir, {path.parent for path in own}):
         for name in os.listdir(folder):
             path, known = folder / name, _TEMPORARY.fullmatch(name)
             if known and folder / known[1] in own and path.is_file() and not path.is_symlink():
