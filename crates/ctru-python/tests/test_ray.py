@@ -252,16 +252,22 @@ def test_the_first_file_of_a_part_stays(nodes, tmp_path, seed_file):
     """An actor that was given up finishes its part after the actor in its place."""
     keys = small_keys(tmp_path / "keys", seed_file)
     work = _job.Work("encaps", include_secrets=True, device="cpu")
-    (part, _) = _job.over_files(work, keys, None).parts
     out = tmp_path / "sent"
-    out.mkdir()
+    job = _job.over_files(work, keys, out)
+    (part, _) = job.parts
+    # As on a node that has another folder there, or none.
+    for _ in range(2):
+        with pytest.raises(_job.JobError, match="on this node is not that of the job"):
+            _job.PartWorker(work, str(out)).run(part)
+        out.mkdir(exist_ok=True)
+    job.begin()
     done = _job.PartWorker(work, str(out)).run(part)
     before = (out / part.name).read_bytes()
     # Without a seed, other secrets are computed.
     assert _job.PartWorker(work, None).run(part).digest != done.digest
     assert _job.PartWorker(work, str(out)).run(part) == done
     assert (out / part.name).read_bytes() == before
-    assert [path.name for path in out.iterdir()] == [part.name]
+    assert sorted(path.name for path in out.iterdir()) == [_job.RECORD, part.name]
 
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.EIO])

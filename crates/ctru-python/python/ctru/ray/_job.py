@@ -222,6 +222,9 @@ class PartWorker:
             raise JobError(f"the file {part.source} has changed since the job began")
         if self._out is None:
             return self._each(part, lambda _: None)
+        # On a node without the file system, a new folder would take results that nobody finds.
+        if not (self._out / RECORD).exists():
+            raise JobError(f"the folder {self._out} on this node is not that of the job")
         path = self._out / part.name
         path.parent.mkdir(parents=True, exist_ok=True)
         # Nobody else may read a file with secrets.
