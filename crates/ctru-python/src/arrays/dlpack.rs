@@ -132,28 +132,23 @@ impl<T> Drop for Taken<T> {
     }
 }
 
-/// The devices whose tensors a call takes: the host, and maybe a GPU.
-#[derive(Copy, Clone)]
-struct Devices<'a>(Option<&'a Gpu>);
-
-impl Devices<'_> {
-    /// Returns the place of a device, which the argument `name` is on.
-    ///
-    /// # Errors
-    /// `ValueError` if the call takes no tensors there.
-    fn place(self, name: &str, device: i32, number: i32) -> PyResult<Place> {
-        match (device, self.0) {
-            (HOST | PINNED_HOST, _) => Ok(Place::Host),
-            (CUDA, Some(gpu)) if u32::try_from(number) == Ok(gpu.number()) => Ok(gpu.place()),
-            (_, gpu) => {
-                let and_gpu = gpu.map_or_else(String::new, |gpu| {
-                    format!(" and on the DLPack device ({CUDA}, {})", gpu.number())
-                });
-                Err(value_error(format!(
-                    "{name} is on the DLPack device ({device}, {number}), and this call takes \
-                     arrays on the host{and_gpu}"
-                )))
-            }
+/// Returns the place of a device, which the argument `name` is on, for a call that takes tensors on
+/// the host and maybe on a GPU.
+///
+/// # Errors
+/// `ValueError` if the call takes no tensors there.
+fn place_of(name: &str, gpu: Option<&Gpu>, device: i32, number: i32) -> PyResult<Place> {
+    match (device, gpu) {
+        (HOST | PINNED_HOST, _) => Ok(Place::Host),
+        (CUDA, Some(gpu)) if u32::try_from(number) == Ok(gpu.number()) => Ok(gpu.place()),
+        (_, gpu) => {
+            let and_gpu = gpu.map_or_else(String::new, |gpu| {
+                format!(" and on the DLPack device ({CUDA}, {})", gpu.number())
+            });
+            Err(value_error(format!(
+                "{name} is on the DLPack device ({device}, {number}), and this call takes arrays \
+                 on the host{and_gpu}"
+            )))
         }
     }
 }
@@ -233,12 +228,11 @@ pub(super) fn view<'py>(
     else {
         return Ok(None);
     };
-    let devices = Devices(gpu);
     let (device, number): (Bound<'py, PyAny>, Bound<'py, PyAny>) =
         calls::call(&device, (), None)?.extract()?;
     let number_of = |value| calls::integer(value)?.extract::<i32>();
     let (device, number) = (number_of(&device)?, number_of(&number)?);
-    let place = devices.place(name, device, number)?;
+    let place = place_of(name, gpu, device, number)?;
     let py = object.py();
     let capsule = capsule_of(&export, name, place, gpu)?;
     if !capsule.is_valid_checked(Some(c"dltensor_versioned")) {
@@ -266,7 +260,7 @@ pub(super) fn view<'py>(
             })
         };
         // SAFETY: the tensor is that of `taken`, and the producer says that its fields are true.
-        return unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some);
+        return unsafe { of_tensor(py, (name, place), gpu, tensor, access, taken) }.map(Some);
     }
     let deleter = |managed: NonNull<Versioned>| {
         // SAFETY: the structure is there when this is called, and these two fields are the first
@@ -296,7 +290,7 @@ pub(super) fn view<'py>(
         Access::Write
     };
     // SAFETY: the tensor is that of `taken`, and the producer says that its fields are true.
-    unsafe { of_tensor(py, (name, place), devices, tensor, access, taken) }.map(Some)
+    unsafe { of_tensor(py, (name, place), gpu, tensor, access, taken) }.map(Some)
 }
 
 /// Returns the view of a tensor. The tensor is a copy, because `taken` frees the original if this
@@ -313,12 +307,12 @@ pub(super) fn view<'py>(
 unsafe fn of_tensor<'py, T: 'py>(
     py: Python<'py>,
     (name, place): (&str, Place),
-    devices: Devices<'_>,
+    gpu: Option<&Gpu>,
     tensor: Tensor,
     access: Access,
     taken: Taken<T>,
 ) -> PyResult<View<'py>> {
-    if devices.place(name, tensor.device_type, tensor.device_id)?.gpu() != place.gpu() {
+    if place_of(name, gpu, tensor.device_type, tensor.device_id)?.gpu() != place.gpu() {
         return Err(value_error(format!("{name} is not on the device that it names")));
     }
     if (tensor.type_code, tensor.bits, tensor.lanes) != (UNSIGNED, 8, 1) {
