@@ -127,9 +127,9 @@ def check_files(folder, columns, expected):
     return table
 
 
-def encaps(keys, out, seed_file):
+def encaps(keys, out, seed_file, actors=4):
     command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
-    return [*command, "--out", str(out), "--device", "cpu", "--quiet", "--actors", "4"]
+    return [*command, "--out", str(out), "--device", "cpu", "--quiet", "--actors", str(actors)]
 
 
 def wait_for_files(folder, count):
@@ -333,11 +333,6 @@ def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
     assert list(job.done) == [job.parts[0].name]
 
 
-def small_job(keys, out, seed_file):
-    command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
-    return [*command, "--out", str(out), "--quiet", "--device", "cpu", "--actors", "1"]
-
-
 def test_folders_below_and_odd_names(nodes, tmp_path, seed_file, capsys):
     """All files are read, wherever they are and whatever their names are."""
     keys = tmp_path / "ke ys %20[1]"
@@ -346,7 +341,7 @@ def test_folders_below_and_odd_names(nodes, tmp_path, seed_file, capsys):
     assert main([*command, "--out", str(keys)]) == 0
     first = capsys.readouterr()
     assert json.loads(first.out.splitlines()[-1])["rows"] == 1000
-    command = small_job(keys, tmp_path / "flat", seed_file)
+    command = encaps(keys, tmp_path / "flat", seed_file, 1)
     assert main(command) == 0
     flat = json.loads(capsys.readouterr().out.splitlines()[-1])
     names = [
@@ -379,7 +374,7 @@ def test_folders_below_and_odd_names(nodes, tmp_path, seed_file, capsys):
     (keys / "empty").mkdir()
     out = tmp_path / "sent"
     for _ in range(2):
-        assert main(small_job(keys, out, seed_file)) == 0
+        assert main(encaps(keys, out, seed_file, 1)) == 0
         result = json.loads(capsys.readouterr().out.splitlines()[-1])
         assert (result["rows"], result["files"]) == (1000, 10)
         assert result["digest"] == flat["digest"]
@@ -397,7 +392,7 @@ def test_files_that_would_be_left_out(nodes, tmp_path, seed_file, capsys):
     """A job names what it would neither read nor may pass over."""
     keys = small_keys(tmp_path / "keys", seed_file)
     whole = keys / "part-00000001.parquet"
-    job = small_job(keys, tmp_path / "sent", seed_file)
+    job = encaps(keys, tmp_path / "sent", seed_file, 1)
 
     def bad(path, match, make):
         path = keys / path
@@ -419,15 +414,15 @@ def test_files_that_would_be_left_out(nodes, tmp_path, seed_file, capsys):
     bad("twice.parquet", "are the same", lambda path: path.symlink_to(whole))
     bad("twice.parquet", "are the same", lambda path: path.hardlink_to(whole))
     assert not (tmp_path / "sent").exists()
-    refused(small_job(keys, keys / "below/sent", seed_file), "none inside it", capsys)
+    refused(encaps(keys, keys / "below/sent", seed_file, 1), "none inside it", capsys)
     empty = tmp_path / "empty"
     (empty / "below").mkdir(parents=True)
-    refused(small_job(empty, tmp_path / "x", seed_file), "no Parquet files", capsys)
-    refused(small_job(whole, tmp_path / "x", seed_file), "no Parquet files", capsys)
+    refused(encaps(empty, tmp_path / "x", seed_file, 1), "no Parquet files", capsys)
+    refused(encaps(whole, tmp_path / "x", seed_file, 1), "no Parquet files", capsys)
     own = tmp_path / "own"
     (own / "below").mkdir(parents=True)
     copy(own / "below/part.parq")
-    refused(small_job(keys, own, seed_file), "Parquet files of no job", capsys)
+    refused(encaps(keys, own, seed_file, 1), "Parquet files of no job", capsys)
     assert main(job) == 0
 
 
