@@ -86,9 +86,20 @@ fn refuses_what_is_no_ptx() {
         (".reg .b32 %r1;", "%r1"),
         (".reg .b32 %q1, %q<2>;", "%q"),
         (".reg .b32 %q1; { .reg .b32 %q<2>; }", "%q"),
+        (".shared .b32 a; { .shared .b32 a; }", "a"),
+        (".shared .b32 a; { .local .b32 a; }", "a"),
     ] {
         assert_eq!(problem(&kernel(body)), Problem::Twice(twice.into()), "{body}");
     }
+    for text in [
+        ".global .b32 a; .entry k() { .shared .b32 a; }",
+        ".global .b32 a; .entry k(.param .b32 a) {}",
+        ".entry f() { .shared .b32 a; } .entry k() { .shared .b32 a; }",
+    ] {
+        assert_eq!(problem(text), Problem::Twice("a".into()), "{text}");
+    }
+    let passed = ".entry k(.param .b32 a) { { .param .b32 b; } { .param .b64 b; } }";
+    assert!(parse(passed).is_ok());
     for body in [".reg .b32 %r2;", ".reg .b32 t, t1;", "{ .reg .b32 %q1; } .reg .b32 %q<2>;"] {
         assert!(parse(&kernel(body)).is_ok(), "{body}");
     }
@@ -114,11 +125,28 @@ fn registers_in_inner_braces_hide_others() {
 
 #[test]
 fn kernels_without_instructions() {
-    for text in [".entry k() {}", ".entry k(.param .u64 a) { $L: }", ".func f(); .entry k();"] {
-        for program in decode(text).unwrap() {
-            let report = analyse(&program, Secrets::AllBut(Objects::NONE));
-            assert_eq!(report.findings[0].class, Class::NoSecretStore, "{text}");
-            assert_eq!(analyse(&program, Secrets::Only(Objects::array(0))).findings, []);
-        }
+    for text in [".entry k() {}", ".entry k(.param .u64 a) { $L: }"] {
+        let program = &decode(text).unwrap()[0];
+        let report = analyse(program, Secrets::AllBut(Objects::NONE));
+        assert_eq!(report.findings[0].class, Class::NoSecretStore, "{text}");
+        assert_eq!(analyse(program, Secrets::Only(Objects::array(0))).findings, []);
+    }
+    // The body may come later.
+    let declared = parse(".func f(); .entry k(); .entry k() { ret; } .entry g();").unwrap();
+    assert_eq!(declared.kernels().map(|kernel| kernel.code.len()).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn lines_hide_no_statements() {
+    // ptxas reads all of these statements, and takes `%r01` for `%r1`.
+    let line = ".version 7.8 .target sm_90, debug .address_size 64 .file 1 \"a\", 2, 3 \
+        .entry k() { .reg .b32 %r<3>; .loc 1 2 3 mov.b32 %r1, 1; \
+        .loc 1 4 5, function_name a + 6, inlined_at 1 2 3 mov.b32 %r2, 1; ret; }";
+    let module = parse(line).unwrap();
+    let code = &module.functions[0].code;
+    assert_eq!(code.iter().map(|read| read.opcode).collect::<Vec<_>>(), ["mov", "mov", "ret"]);
+    assert_eq!(module.source(&code[1]).unwrap(), "a:4");
+    for (from, to) in [("%r1,", "%r01,"), ("1 2 3 mov", "1 2 mov"), ("+ 6", "6")] {
+        assert!(parse(&line.replace(from, to)).is_err(), "{to}");
     }
 }

@@ -90,13 +90,9 @@ impl<'a> Parser<'a> {
             (TokenKind::Mark, ";") => {
                 self.advance();
             }
-            (TokenKind::Directive, ".loc") => self.location(scope),
+            (TokenKind::Directive, ".loc") => self.location(scope)?,
             (TokenKind::Directive, ".reg") => self.registers(scope)?,
             (TokenKind::Directive, ".pragma") => self.pragma()?,
-            (TokenKind::Directive, ".file") => {
-                self.advance();
-                self.rest_of_line();
-            }
             (TokenKind::Directive, _) => {
                 let variables = self.variables()?;
                 scope.function.variables.extend(variables);
@@ -107,17 +103,32 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn location(&mut self, scope: &mut Scope<'a, '_>) {
+    /// Reads a line of the source. A statement may follow on the same line of PTX.
+    fn location(&mut self, scope: &mut Scope<'a, '_>) -> Result<(), Error> {
         self.advance();
-        let file = self.peek().text.parse();
-        self.advance();
-        let line = self.peek().text.parse();
-        self.rest_of_line();
-        if let (Ok(file), Ok(line)) = (file, line)
-            && !self.skipped.contains(&file)
-        {
-            scope.source = Some((file, line));
+        let place = self.place()?;
+        while self.take(",") {
+            match self.word("function_name or inlined_at")?.text {
+                "inlined_at" => drop(self.place()?),
+                _ => {
+                    self.word("a label")?;
+                    if self.take("+") {
+                        self.integer()?;
+                    }
+                }
+            }
         }
+        if !self.skipped.contains(&place.0) {
+            scope.source = Some(place);
+        }
+        Ok(())
+    }
+
+    /// Reads the numbers of a file, a line and a column. Returns the first two.
+    fn place(&mut self) -> Result<(u64, u64), Error> {
+        let place = (self.integer()?, self.integer()?);
+        self.integer()?;
+        Ok(place)
     }
 
     fn registers(&mut self, scope: &mut Scope<'a, '_>) -> Result<(), Error> {
@@ -344,7 +355,10 @@ impl<'a> Scope<'a, '_> {
     fn numbered(&self, name: &str) -> Option<Type> {
         let family = family(name);
         let Declared { kind, count } = self.declared.get(family)?;
-        let number: u64 = name[family.len()..].parse().ok()?;
+        let digits = &name[family.len()..];
+        // Others take `%r01` for `%r1`.
+        let is_plain = digits == "0" || !digits.starts_with('0');
+        let number: u64 = digits.parse().ok().filter(|_| is_plain)?;
         (number < (*count)?).then_some(*kind)
     }
 

@@ -87,9 +87,9 @@ pub struct Module<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Returns the kernels.
+    /// Returns the kernels. One that is only declared has its body elsewhere.
     pub fn kernels(&self) -> impl Iterator<Item = &Function<'a>> {
-        self.functions.iter().filter(|function| function.is_kernel)
+        self.functions.iter().filter(|function| function.is_kernel && function.has_body)
     }
 
     /// Returns the source line of an instruction, as `file:line`.

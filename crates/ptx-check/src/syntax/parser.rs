@@ -34,7 +34,26 @@ pub fn parse(text: &str) -> Result<Module<'_>, Error> {
     while parser.peek().kind != TokenKind::End {
         parser.declaration(&mut module)?;
     }
+    distinct(&module)?;
     Ok(module)
+}
+
+/// Checks that no name hides a variable. Only what a function passes to others and its local memory
+/// may have one name several times, as compilers write calls.
+fn distinct(module: &Module<'_>) -> Result<(), Error> {
+    let is_own = |variable: &&Variable<'_>| matches!(variable.space, "param" | "local");
+    let own = module.functions.iter().flat_map(|function| &function.variables);
+    let mut names = HashSet::new();
+    let all = module.variables.iter().chain(own.clone().filter(|one| !is_own(one)));
+    let again = all.into_iter().find(|variable| !names.insert(variable.name));
+    let parameters = module.functions.iter().flat_map(|function| &function.parameters);
+    let mut others = own.filter(is_own).chain(parameters);
+    match again.or_else(|| others.find(|variable| names.contains(variable.name))) {
+        Some(Variable { at, name, .. }) => {
+            Err(Error { at: *at, problem: Problem::Twice((*name).to_owned()) })
+        }
+        None => Ok(()),
+    }
 }
 
 pub(super) struct Parser<'a> {
@@ -101,30 +120,32 @@ impl<'a> Parser<'a> {
         self.depth -= 1;
     }
 
-    /// Skips the rest of a directive that ends with its line. Returns its first token.
-    pub(super) fn rest_of_line(&mut self) -> Token<'a> {
-        let line = self.tokens[self.next.saturating_sub(1)].at.line;
-        let first = self.peek();
-        while self.peek().at.line == line && self.peek().kind != TokenKind::End {
-            self.advance();
-        }
-        first
-    }
-
     fn declaration(&mut self, module: &mut Module<'a>) -> Result<(), Error> {
         let token = self.peek();
         match (token.kind, token.text) {
+            // The end of a line ends nothing: code may follow on it.
             (TokenKind::Directive, ".version") => {
                 self.advance();
-                module.version = self.rest_of_line().text;
+                module.version = self.of_kind(TokenKind::Number, "a number")?.text;
             }
             (TokenKind::Directive, ".target") => {
                 self.advance();
-                module.target = self.rest_of_line().text;
+                module.target = self.word("an architecture")?.text;
+                while self.take(",") {
+                    self.word("an option")?;
+                }
             }
-            (TokenKind::Directive, ".address_size" | ".file" | ".loc") => {
+            (TokenKind::Directive, ".address_size") => {
                 self.advance();
-                self.rest_of_line();
+                self.integer()?;
+            }
+            (TokenKind::Directive, ".file") => {
+                self.advance();
+                self.integer()?;
+                self.of_kind(TokenKind::Text, "a string")?;
+                while self.take(",") {
+                    self.integer()?;
+                }
             }
             (TokenKind::Directive, ".section") => self.section()?,
             (TokenKind::Directive, ".pragma") => self.pragma()?,
@@ -365,7 +386,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn integer(&mut self) -> Result<u64, Error> {
+    pub(super) fn integer(&mut self) -> Result<u64, Error> {
         match (self.peek().kind, integer(self.peek().text)) {
             (TokenKind::Number, Some(value)) => {
                 self.advance();
