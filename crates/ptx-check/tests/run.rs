@@ -331,6 +331,8 @@ fn products_of_matrices() {
     ] {
         assert_eq!(run(product, 1, 32, &[], 0).unwrap(), [expected; 32], "{product}");
     }
+    // All lanes take part.
+    assert_eq!(broken(product, 1, 16).rule, Rule::Lane(16));
     // A row of 16 bytes for each of 8 lanes; each lane gets a word.
     let load = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; bar.warp.sync -1;
         and.b32 %r11, %r2, 7; shl.b32 %r11, %r11, 4;
@@ -408,7 +410,8 @@ fn faults_name_the_thread_and_the_place() {
 
 #[test]
 fn barriers_open_for_as_many_threads_as_they_count() {
-    let pairs = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; bar.sync 1, 64; \
+    let pairs = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; shr.u32 %r13, %r2, 6; \
+        bar.sync %r13, 64; \
         xor.b32 %r11, %r10, 128; ld.shared.u32 %r12, [%r11]; st.global.u32 [%rd4], %r12;";
     let others: Vec<u32> = (0..128).map(|thread| thread ^ 32).collect();
     assert_eq!(run(pairs, 1, 128, &[], 0), Ok(others));
@@ -417,13 +420,44 @@ fn barriers_open_for_as_many_threads_as_they_count() {
     assert_eq!((alone.rule, alone.thread), (Rule::Divergent, [64, 0, 0]));
     let far = pairs.replace("%r10, 128", "%r10, 256");
     assert!(matches!(broken(&far, 1, 128).rule, Rule::Race { is_write: true, .. }));
+    // Which two of four warps meet at one barrier?
+    assert_eq!(broken(&pairs.replace("bar.sync %r13", "bar.sync 1"), 1, 128).rule, Rule::Divergent);
     for code in [
         "bar.sync 1, 48;",
         "bar.sync 1, 0;",
         "setp.lt.u32 %p1, %r2, 32; @%p1 bar.sync 1, 64; @!%p1 bar.sync 1, 96;",
+        // Those that do not wait arrive twice, count others, or are a part of a warp.
+        "setp.lt.u32 %p1, %r2, 32; @%p1 bar.arrive 1, 64; @%p1 bar.arrive 1, 64; \
+         @!%p1 bar.sync 1, 64;",
+        "setp.lt.u32 %p1, %r2, 32; @%p1 bar.arrive 1, 96; @!%p1 bar.sync 1, 64;",
+        "setp.lt.u32 %p1, %r2, 31; @%p1 bar.arrive 1, 64; @!%p1 ret; ret;",
+        "setp.lt.u32 %p1, %r2, 32; mov.u32 %r9, 0; \
+         $L_1: @%p1 barrier.arrive 1, -1; add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 99; \
+         @%p2 bra $L_1;",
     ] {
         assert_eq!(broken(code, 1, 64).rule, Rule::Divergent, "{code}");
     }
+}
+
+#[test]
+fn barriers_order_only_those_who_meet() {
+    let neighbour = "shl.b32 %r10, %r2, 2; st.shared.u32 [%r10], %r2; xor.b32 %r11, %r10, 4; \
+        setp.lt.u32 %p1, %r2, 32; setp.lt.u32 %p2, %r2, 33; BARRIER \
+        READER ld.shared.u32 %r12, [%r11];";
+    let with = |barrier: &str, reader: &str, threads| {
+        let code = neighbour.replace("BARRIER", barrier).replace("READER", reader);
+        run(&code, 1, threads, &[], 0)
+    };
+    let races = |barrier, reader, threads| match with(barrier, reader, threads) {
+        Err(Error::Broken(broken)) => matches!(broken.rule, Rule::Race { .. }),
+        _ => false,
+    };
+    assert!(with("barrier.sync 1, 64;", "", 64).is_ok());
+    // Those of another barrier, or who do not wait, have not met.
+    assert!(races("@%p1 barrier.sync 1, 32; @!%p1 bra $L_1; $L_1:", "@!%p1", 64));
+    assert!(races("@%p2 barrier.sync 1, 33;", "@%p2", 64));
+    assert!(races("@%p1 bar.arrive 1, 64;", "@%p1", 64));
+    assert!(!races("@%p1 barrier.sync 1, 32;", "@%p1", 64));
 }
 
 #[test]

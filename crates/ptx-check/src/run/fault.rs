@@ -134,8 +134,9 @@ pub enum Rule {
         /// Its source line, if the PTX names it.
         near: Option<String>,
     },
-    /// Threads that wait for others which never come: they have ended, or wait elsewhere.
-    #[error("other threads, which it waits for, ended or wait elsewhere")]
+    /// Threads that wait for others which never come, as they have ended or wait elsewhere, or of
+    /// which more come than a barrier counts.
+    #[error("other threads, which it waits for, ended, wait elsewhere or are too many")]
     Divergent,
     /// A thread reads from a thread that has ended or does not take part.
     #[error("lane {0} does not take part")]
@@ -205,9 +206,7 @@ pub(super) struct Moment {
     pub(super) block: u32,
     /// The number of the thread in the block.
     pub(super) thread: u32,
-    /// How many barriers of the block it has passed.
-    pub(super) barriers: u32,
-    /// How many barriers of the warp it has passed, plus one. Zero stands for no access.
+    /// How many barriers it has passed, plus one. Zero stands for no access.
     pub(super) clock: u32,
     /// The index of the instruction.
     pub(super) at: u32,

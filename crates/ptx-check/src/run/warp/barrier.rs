@@ -1,16 +1,18 @@
 //! Barriers of a block.
 
-use super::{Block, State, Warp, each};
+use super::{Block, Clocks, State, Warp, each, join};
 use crate::run::fault::{Fault, Rule};
-use crate::run::program::{BARRIERS, Barrier, Op};
+use crate::run::program::{BARRIERS, Barrier, Op, Source};
 use crate::run::value::low;
 
 /// Threads that have arrived at a barrier without waiting.
 #[derive(Debug)]
 pub(in crate::run) struct Arrival {
     threads: u64,
-    /// `Warp::known` of their warp when they arrived, with the number of the warp itself.
-    known: Vec<u32>,
+    /// The number of threads that the barrier counts.
+    wanted: u64,
+    /// What has come before, as these threads know it: `Warp::pass`.
+    known: Vec<Clocks>,
 }
 
 impl<'p> Block<'p> {
@@ -31,25 +33,18 @@ impl<'p> Block<'p> {
         }
         let mut opened = false;
         for (waiting, arrivals) in waiting.iter().zip(arrivals) {
-            let mut left = &waiting[..];
-            while let Some((woken, taken)) = self.completed(left, arrivals)? {
-                self.open(&left[..woken], arrivals.drain(..taken).collect());
-                left = &left[woken..];
+            if self.is_complete(waiting, arrivals)? {
+                self.open(waiting, &std::mem::take(arrivals));
                 opened = true;
             }
         }
         Ok(opened)
     }
 
-    /// Returns how many of these warps and lanes that wait, and how many of those that arrived
-    /// without waiting, complete a barrier, the first ones first. Returns `None` if threads are
-    /// missing.
-    fn completed(
-        &self,
-        waiting: &[(usize, usize)],
-        arrivals: &[Arrival],
-    ) -> Result<Option<(usize, usize)>, Fault> {
-        let Some(&(first, lane)) = waiting.first() else { return Ok(None) };
+    /// Returns whether these warps and lanes that wait, with those that arrived without waiting,
+    /// complete a barrier. If they are more than it counts, chance decides which of them meet.
+    fn is_complete(&self, waiting: &[(usize, usize)], arrivals: &[Arrival]) -> Result<bool, Fault> {
+        let Some(&(first, lane)) = waiting.first() else { return Ok(false) };
         let threads: u32 = self.shape.iter().product();
         let count = |&(index, lane): &(usize, usize)| {
             let warp = &self.warps[index];
@@ -57,63 +52,58 @@ impl<'p> Block<'p> {
         };
         let wanted = count(&waiting[0]);
         if wanted.is_none() && waiting.len() as u32 != threads {
-            return Ok(None);
+            return Ok(false);
         }
         let divergent = || Fault::rule(self.moment(&self.warps[first], lane), Rule::Divergent);
-        let (mut present, mut woken) = (0, 0);
+        if waiting.iter().any(|thread| count(thread) != wanted)
+            || arrivals.iter().any(|arrival| Some(arrival.wanted) != wanted)
+        {
+            return Err(divergent());
+        }
+        let mut present: u64 = arrivals.iter().map(|arrival| arrival.threads).sum();
         for here in waiting.chunk_by(|(warp, _), (other, _)| warp == other) {
             let (index, first) = here[0];
             let warp = &self.warps[index];
-            let exist = (threads - 32 * warp.number).min(32);
-            if here.iter().any(|thread| count(thread) != wanted) {
-                return Err(divergent());
-            }
             if self.barrier(warp, first).is_aligned {
                 // All threads of the warp wait at the same instruction.
-                let is_whole = here.len() as u32 == exist
+                let is_whole = here.len() as u32 == self.threads_of(warp).count_ones()
                     && here.iter().all(|&(_, lane)| warp.at[lane] == warp.at[first]);
                 if !is_whole {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 present += 32;
             } else {
                 present += here.len() as u64;
             }
-            woken += here.len();
-            if wanted.is_some_and(|wanted| present >= wanted) {
-                break;
-            }
         }
-        let Some(wanted) = wanted else { return Ok(Some((woken, 0))) };
-        let mut taken = 0;
-        while present < wanted {
-            let Some(arrival) = arrivals.get(taken) else { return Ok(None) };
-            present += arrival.threads;
-            taken += 1;
+        match wanted {
+            Some(wanted) if present > wanted => Err(divergent()),
+            wanted => Ok(wanted.is_none_or(|wanted| present == wanted)),
         }
-        if present > wanted { Err(divergent()) } else { Ok(Some((woken, taken))) }
+    }
+
+    /// Returns the lanes of a warp that have threads.
+    fn threads_of(&self, warp: &Warp) -> u32 {
+        let left = self.shape.iter().product::<u32>() - 32 * warp.number;
+        u32::MAX >> 32_u32.saturating_sub(left)
     }
 
     /// Lets threads continue behind a barrier: what they and those that arrived have done comes
     /// before what they will do.
-    fn open(&mut self, waiting: &[(usize, usize)], arrivals: Vec<Arrival>) {
-        let mut known = vec![0; self.warps.len()];
-        let join = |known: &mut Vec<u32>, others: &[u32]| {
-            for (all, one) in known.iter_mut().zip(others) {
-                *all = (*all).max(*one);
-            }
-        };
+    fn open(&mut self, waiting: &[(usize, usize)], arrivals: &[Arrival]) {
+        let mut known = vec![[0; 32]; self.warps.len()];
         arrivals.iter().for_each(|arrival| join(&mut known, &arrival.known));
-        let mut warps: Vec<usize> = waiting.iter().map(|(warp, _)| *warp).collect();
-        warps.dedup();
-        for &index in &warps {
-            let warp = &mut self.warps[index];
-            warp.barriers += 1;
-            join(&mut known, &warp.known);
-            known[index] = known[index].max(warp.barriers);
+        let warps = || {
+            let same = waiting.chunk_by(|(warp, _), (other, _)| warp == other);
+            same.map(|here| (here[0].0, here.iter().fold(0, |all, (_, lane)| all | 1 << lane)))
+        };
+        for (index, lanes) in warps() {
+            join(&mut known, &self.warps[index].pass(lanes));
         }
-        for &index in &warps {
-            self.warps[index].known.clone_from(&known);
+        for (index, lanes) in warps() {
+            let warp = &mut self.warps[index];
+            warp.known.clone_from(&known);
+            each(lanes).for_each(|lane| warp.seen[lane] = known[index]);
         }
         let mut votes = Vec::new();
         for &(index, lane) in waiting {
@@ -153,15 +143,29 @@ impl<'p> Block<'p> {
         active: u32,
     ) -> Result<(), Fault> {
         let Some(first) = each(active).next() else { return Ok(()) };
-        let id = self.value(warp, first, barrier.id);
-        let Some(arrivals) = arrivals.get_mut(id as usize) else {
-            return Err(Fault::rule(self.moment(warp, first), Rule::NoBarrier(id)));
-        };
-        warp.barriers += 1;
-        let mut known = warp.known.clone();
-        known[warp.number as usize] = warp.barriers;
-        let threads = if barrier.is_aligned { 32 } else { active.count_ones().into() };
-        arrivals.push(Arrival { threads, known });
+        let of = |source: Source| self.lanes(warp, source).map(|value| low(value, 32));
+        let (ids, counts) = (of(barrier.id), barrier.count.map(of).unwrap_or_default());
+        let fault = |warp: &Warp, lane, rule| Err(Fault::rule(self.moment(warp, lane), rule));
+        let is_same = |lane| (ids[lane], counts[lane]) == (ids[first], counts[first]);
+        if barrier.is_aligned && (active != self.threads_of(warp) || !each(active).all(is_same)) {
+            return fault(warp, first, Rule::Divergent);
+        }
+        for lane in each(active) {
+            let Some(arrivals) = arrivals.get_mut(ids[lane] as usize) else {
+                return fault(warp, lane, Rule::NoBarrier(ids[lane]));
+            };
+            let threads = if barrier.is_aligned { 32 } else { 1 };
+            let present: u64 = arrivals.iter().map(|arrival| arrival.threads).sum();
+            let most = counts[lane].min(32 * self.warps.len() as u64);
+            if present + threads > most {
+                return fault(warp, lane, Rule::Divergent);
+            }
+            let known = warp.pass(if barrier.is_aligned { active } else { 1 << lane });
+            arrivals.push(Arrival { threads, wanted: counts[lane], known });
+            if barrier.is_aligned {
+                break;
+            }
+        }
         Ok(())
     }
 

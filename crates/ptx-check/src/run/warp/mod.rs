@@ -68,18 +68,26 @@ struct Warp {
     registers: Vec<Lanes>,
     at: [u32; 32],
     states: [State; 32],
-    /// The number of barriers of the block that it has passed.
-    barriers: u32,
-    /// For each warp of the block, its number of barriers when it last met this one, itself or
-    /// through others. What it did before comes before what this one does.
-    known: Vec<u32>,
-    /// The number of barriers of the warp that each lane has passed, plus one.
-    clocks: [u32; 32],
-    /// For each lane, the clock of each lane when they last met.
-    seen: Box<[[u32; 32]; 32]>,
+    /// The number of barriers that each lane has passed, plus one.
+    clocks: Clocks,
+    /// For each other warp of the block, the clocks of its lanes when they last met this one, itself
+    /// or through others. What they did until then comes before what this one does.
+    known: Vec<Clocks>,
+    /// For each lane, the same for the lanes of its warp.
+    seen: Box<[Clocks; 32]>,
     local: Vec<Region>,
     copies: Vec<Vec<Pending>>,
     groups: Lanes,
+}
+
+/// A number for each lane of a warp, which counts what it has done.
+type Clocks = [u32; 32];
+
+/// Makes clocks the later ones of two.
+fn join(all: &mut [Clocks], others: &[Clocks]) {
+    for (all, one) in all.iter_mut().flatten().zip(others.iter().flatten()) {
+        *all = (*all).max(*one);
+    }
 }
 
 /// Returns the lanes in a set.
@@ -91,22 +99,15 @@ fn each(set: u32) -> impl Iterator<Item = usize> {
 struct Past<'w> {
     block: u32,
     warp: u32,
-    barriers: u32,
-    known: &'w [u32],
-    seen: &'w [u32; 32],
+    known: &'w [Clocks],
+    seen: &'w Clocks,
 }
 
 impl Order for Past<'_> {
     fn is_before(&self, earlier: &Moment) -> bool {
-        if earlier.block != self.block {
-            return false;
-        }
-        let warp = earlier.thread / 32;
-        if warp == self.warp {
-            let seen = self.seen[earlier.thread as usize % 32];
-            return earlier.barriers < self.barriers || earlier.clock <= seen;
-        }
-        earlier.barriers < self.known[warp as usize]
+        let (warp, lane) = (earlier.thread / 32, earlier.thread as usize % 32);
+        let clocks = if warp == self.warp { self.seen } else { &self.known[warp as usize] };
+        earlier.block == self.block && earlier.clock <= clocks[lane]
     }
 }
 
@@ -148,7 +149,7 @@ impl<'p> Block<'p> {
                 number,
                 states,
                 clocks: [1; 32],
-                known: vec![0; warps],
+                known: vec![[0; 32]; warps],
                 local: (0..32).map(|_| Region::undefined(local)).collect(),
                 copies: (0..32).map(|_| Vec::new()).collect(),
                 ..Warp::none(std::mem::take(&mut warp.registers))
@@ -190,7 +191,6 @@ impl<'p> Block<'p> {
         Moment {
             block: self.number,
             thread: 32 * warp.number + lane as u32,
-            barriers: warp.barriers,
             clock: warp.clocks[lane],
             at: warp.at[lane],
         }
@@ -359,6 +359,11 @@ impl<'p> Block<'p> {
         if here != wanted & !warp.in_state(State::Ended) {
             return Ok(false);
         }
+        if set.is_none()
+            && let Some(missing) = each(!here).next()
+        {
+            return Err(Fault::rule(self.moment(warp, lane), Rule::Lane(missing as u32)));
+        }
         self.execute(warp, memory, &self.code.steps[at as usize].op, here)?;
         for other in each(here) {
             warp.states[other] = State::Running;
@@ -513,7 +518,10 @@ impl<'p> Block<'p> {
                     }
                 }
             }
-            Op::WarpBarrier(_) => warp.meet_in_time(active),
+            Op::WarpBarrier(_) => {
+                let seen = warp.pass(active)[warp.number as usize];
+                each(active).for_each(|lane| warp.seen[lane] = seen);
+            }
             Op::Shuffle { mode, to, valid, from, lane: which, bounds, .. } => {
                 let [from, which, bounds] =
                     [from, which, bounds].map(|source| self.lanes(warp, *source));
@@ -618,6 +626,8 @@ impl<'p> Block<'p> {
                     // Until the copy is finished, nobody may read its target.
                     region.defined[start..start + bytes].fill(false);
                     let (group, offset) = (warp.groups[lane], start as u64);
+                    // What nobody awaits must not take more and more memory.
+                    warp.copies[lane].retain(|earlier| earlier.offset != offset);
                     warp.copies[lane].push(Pending { group, offset, content });
                 }
             }
@@ -683,7 +693,6 @@ impl<'p> Block<'p> {
         let past = Past {
             block: self.number,
             warp: warp.number,
-            barriers: warp.barriers,
             known: &warp.known,
             seen: &warp.seen[lane],
         };
@@ -706,7 +715,6 @@ impl<'p> Block<'p> {
         let past = Past {
             block: self.number,
             warp: warp.number,
-            barriers: warp.barriers,
             known: &warp.known,
             seen: &warp.seen[lane],
         };
@@ -740,7 +748,6 @@ impl Warp {
             registers,
             at: [0; 32],
             states: [State::Ended; 32],
-            barriers: 0,
             known: Vec::new(),
             clocks: [0; 32],
             seen: Box::new([[0; 32]; 32]),
@@ -754,19 +761,16 @@ impl Warp {
         (0..32).filter(|&lane| self.states[lane] == state).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Remembers that these threads have met: what each has done comes before what others will do.
-    fn meet_in_time(&mut self, lanes: u32) {
-        let mut seen = [0; 32];
+    /// Lets these lanes pass a barrier. Returns what comes before what others do behind it.
+    fn pass(&mut self, lanes: u32) -> Vec<Clocks> {
+        let mut known = self.known.clone();
+        let own = &mut known[self.number as usize];
         for lane in each(lanes) {
-            for (all, one) in seen.iter_mut().zip(self.seen[lane]) {
-                *all = one.max(*all);
-            }
-            seen[lane] = self.clocks[lane].max(seen[lane]);
+            join(std::slice::from_mut(own), &self.seen[lane..=lane]);
+            own[lane] = own[lane].max(self.clocks[lane]);
         }
-        for lane in each(lanes) {
-            self.seen[lane] = seen;
-            self.clocks[lane] += 1;
-        }
+        each(lanes).for_each(|lane| self.clocks[lane] += 1);
+        known
     }
 }
 
