@@ -594,6 +594,14 @@ fn launches_that_cannot_begin() {
     assert_eq!(error, Ok(()));
     let error = small.run(&mut [Array::undefined(1000)], &arguments).unwrap_err();
     assert!(matches!(error, Error::Memory { what: "all memory", .. }), "{error}");
+    // Registers take memory, too.
+    let names: String = (0..999).map(|i| format!("mov.u32 %q{i}, 0; ")).collect();
+    let text = kernel(&format!(".reg .b32 %q<999>; {names}"));
+    let module = parse(&text).unwrap();
+    let registers = Launch { most_bytes: 1 << 22, ..Launch::new(&module, "k") };
+    assert!(registers.run(&mut [words(&[1])], &arguments).is_ok());
+    let registers = Launch { block: [1024, 1, 1], ..registers };
+    assert!(matches!(refused(&registers, &arguments), Error::Memory { what: "all memory", .. }));
     let text = kernel("$L_1: bra $L_1;");
     let module = parse(&text).unwrap();
     let forever = Launch {

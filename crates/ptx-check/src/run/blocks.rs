@@ -33,13 +33,13 @@ fn one_by_one(
     })
 }
 
-/// Runs all blocks.
+/// Runs all blocks, with at most this many copies of the memory.
 pub(super) fn run<'p>(
     new_block: &(dyn Fn() -> Block<'p> + Sync),
     memory: &mut Memory,
     blocks: u32,
     left: &mut u64,
-    most_bytes: u64,
+    most: usize,
 ) -> Result<(), Fault> {
     let mut block = new_block();
     let before = *left;
@@ -49,9 +49,8 @@ pub(super) fn run<'p>(
     // An instruction takes about as long as it takes to copy some bytes for each thread.
     let each = before - *left;
     let work = each.saturating_mul(u64::from(blocks - 1));
-    let fits = bytes.saturating_mul(threads as u64 + 1) <= most_bytes;
     let mut next = 1;
-    if threads > 1 && blocks > 2 && fits && work > bytes.max(1 << 16) {
+    if threads > 1 && blocks > 2 && threads < most && work > bytes.max(1 << 16) {
         next = together(new_block, memory, blocks, left, each, threads);
     }
     one_by_one(&mut block, memory, next..blocks, left)

@@ -40,8 +40,10 @@ const MOST_SHARED: u64 = 256 << 10;
 const MOST_LOCAL: u64 = 64 << 20;
 const MOST_PARAMETERS: u64 = 32 << 10;
 const MOST_VARIABLES: u64 = 256 << 20;
-/// The memory for a byte that a kernel can write, with what is known of its last accesses.
-const BYTES_PER_BYTE: u64 = 24;
+/// The most memory for a byte that a kernel can write, with what is known of its last accesses.
+const BYTES_PER_BYTE: u64 = 96;
+/// The memory for a register of a warp.
+const BYTES_PER_REGISTER: u64 = 256;
 /// The distance between the addresses of two arrays, which no array reaches.
 const APART: u32 = 36;
 
@@ -166,12 +168,15 @@ impl<'m> Launch<'m> {
         let local = code.local.saturating_mul(threads);
         let arrays_bytes = arrays.iter().map(|array| array.bytes.len() as u64);
         let all = regions.iter().map(|region| region.bytes.len() as u64).chain(arrays_bytes);
-        let all = all.chain([shared, local]).fold(0, u64::saturating_add);
+        let all = all.fold(0, u64::saturating_add).saturating_mul(BYTES_PER_BYTE);
+        let registers = code.widths.len() as u64 * threads.div_ceil(32) * BYTES_PER_REGISTER;
+        let block = shared.saturating_add(local).saturating_mul(BYTES_PER_BYTE);
+        let block = block.saturating_add(registers);
         for (what, bytes, most) in [
             ("shared memory", shared, MOST_SHARED),
             ("local memory", local, MOST_LOCAL),
             ("parameters", code.parameter_bytes, MOST_PARAMETERS),
-            ("all memory", all.saturating_mul(BYTES_PER_BYTE), self.most_bytes),
+            ("all memory", all.saturating_add(block), self.most_bytes),
         ] {
             if bytes > most {
                 return Err(Error::Memory { what, bytes, most });
@@ -185,7 +190,10 @@ impl<'m> Launch<'m> {
         }
         let mut memory =
             Memory { regions, shared: Region::default(), arrivals: Default::default(), parameters };
-        let done = self.blocks(kernel, &code, shared as usize, &mut memory);
+        // So many copies of the memory, with a block each, may there be.
+        let most = usize::try_from(self.most_bytes / all.saturating_add(block).max(1));
+        let most = most.unwrap_or(usize::MAX);
+        let done = self.blocks(kernel, &code, shared as usize, &mut memory, most);
         for (array, region) in arrays.iter_mut().zip(memory.regions.drain(first..)) {
             *array = Array { bytes: region.bytes, defined: region.defined };
         }
@@ -198,12 +206,12 @@ impl<'m> Launch<'m> {
         code: &Code<'_>,
         shared: usize,
         memory: &mut Memory,
+        most: usize,
     ) -> Result<u64, Error> {
         let mut left = self.most_instructions;
         let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
         let block = || Block::new(code, self.grid, self.block, shared, self.seed, end);
         let count = self.grid.iter().product();
-        let most = self.most_bytes / BYTES_PER_BYTE;
         let done = blocks::run(&block, memory, count, &mut left, most);
         done.map_err(|fault| self.broken(kernel, code, &fault))?;
         Ok(self.most_instructions - left)
