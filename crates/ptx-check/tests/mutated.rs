@@ -141,6 +141,35 @@ mod changed_texts {
     }
 }
 
+/// Texts of a megabyte, with which steps that take quadratic time would take minutes.
+#[test]
+fn large_texts() {
+    let kernel = |body: &str| format!(".entry k() {{ {body} ret; }}\n");
+    let each = |form: &str, count: usize| -> String {
+        (0..count).map(|i| form.replace('#', &i.to_string())).collect()
+    };
+    for text in [
+        kernel(&format!(
+            ".reg .b32 %r<99999>; {}",
+            each("mov.u32 %r#, 0; {.reg .b32 a<2>;}", 25_000)
+        )),
+        kernel(&each(".reg .b32 %r#x<2>;", 50_000)),
+        kernel(&each(".local .b32 s#;", 60_000)),
+        each(".global .b32 s# = 1;", 45_000) + &kernel(""),
+        each(".func f#();", 70_000) + &kernel(""),
+        each(".func f#() {}", 25_000) + &kernel(&each("call f#;", 25_000)),
+    ] {
+        let start = std::time::Instant::now();
+        let module = parse(&text).unwrap();
+        let kernel = module.kernels().next().unwrap();
+        let _ = module.shared_bytes(kernel);
+        let _ = decode_kernel(&module, kernel);
+        let seconds = start.elapsed().as_secs();
+        assert!(seconds < 20, "{seconds} s: {}", &text[..50]);
+        runs(&module, &mut Rng::with_seed(1));
+    }
+}
+
 /// Cuts a text at each place.
 #[test]
 fn parts_of_a_text() {

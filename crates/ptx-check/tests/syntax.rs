@@ -95,6 +95,7 @@ fn refuses_what_is_no_ptx() {
         ".global .b32 a; .entry k() { .shared .b32 a; }",
         ".global .b32 a; .entry k(.param .b32 a) {}",
         ".entry f() { .shared .b32 a; } .entry k() { .shared .b32 a; }",
+        ".func a() { ret; } .entry a() {}",
     ] {
         assert_eq!(problem(text), Problem::Twice("a".into()), "{text}");
     }

@@ -93,10 +93,16 @@ pub fn analyse(program: &Program, secrets: Secrets) -> Report {
     analysis.report(&states)
 }
 
+/// The largest sum of the sizes of states and of instructions, each time that they are visited. The
+/// largest kernels of this project take a twentieth.
+const MOST_WORK: usize = 1 << 27;
+
 struct Analysis<'a> {
     program: &'a Program,
     /// For the index of each basic block's first instruction, the index after its last one.
     blocks: BTreeMap<usize, usize>,
+    /// For each basic block, those that can continue at it.
+    before: BTreeMap<usize, Vec<usize>>,
     /// The predicates whose truth values the analysis remembers, from [`guards`].
     guards: HashSet<Register>,
     /// Whether everything that is not known to be public is secret.
@@ -135,9 +141,21 @@ impl<'a> Analysis<'a> {
         for array in sources.each() {
             memory[array.bit()] = ALL_BITS;
         }
+        let blocks = blocks(&program.code);
+        let mut before = BTreeMap::<usize, Vec<usize>>::new();
+        for (&start, &end) in &blocks {
+            let (targets, goes_on) = match &program.code[end - 1].effect {
+                Effect::Jump { targets, falls_through, .. } => (&targets[..], *falls_through),
+                _ => (&[][..], true),
+            };
+            for &next in targets.iter().chain(goes_on.then_some(&end)) {
+                before.entry(next).or_default().push(start);
+            }
+        }
         Self {
             program,
-            blocks: blocks(&program.code),
+            blocks,
+            before,
             guards: guards(&program.code),
             is_strict,
             sources,
@@ -149,8 +167,10 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the states at the start of all basic blocks that can be reached.
+    /// Returns the states at the start of all basic blocks that can be reached, or of none if this
+    /// takes too long.
     fn solve(&mut self) -> BTreeMap<usize, State> {
+        let mut left = MOST_WORK;
         loop {
             let before = self.memory;
             let are_secret = self.is_strict && self.program.leftovers_are_secret;
@@ -163,9 +183,14 @@ impl<'a> Analysis<'a> {
                 let Some(&end) = self.blocks.get(&start) else { continue };
                 let mut state = states[&start].clone();
                 for index in start..end {
+                    left = left.saturating_sub(1 + state.conditions().len());
                     if let Some(outcome) = self.step(index, &mut state) {
                         self.note(index, &outcome);
                     }
+                }
+                left = left.saturating_sub(state.size());
+                if left == 0 {
+                    return BTreeMap::new();
                 }
                 for (next, state) in self.edges(end, state) {
                     let changed = match states.get_mut(&next) {
@@ -489,7 +514,7 @@ impl<'a> Analysis<'a> {
         let block_of =
             |index: usize| self.blocks.range(..=index).next_back().map(|(&start, _)| start);
         let makes = |at: &usize| {
-            self.causes.contains_key(at) && self.program.code[*at].results.contains(&register)
+            self.program.code[*at].results.contains(&register) && self.causes.contains_key(at)
         };
         let start = block_of(index)?;
         if let Some(found) = (start..index).rev().find(makes) {
@@ -498,9 +523,9 @@ impl<'a> Analysis<'a> {
         let mut work = VecDeque::from([start]);
         let mut seen = HashSet::new();
         while let Some(block) = work.pop_front() {
-            for (&before, &end) in self.blocks.iter().filter(|(_, end)| self.leads(**end, block)) {
+            for &before in self.before.get(&block).into_iter().flatten() {
                 if seen.insert(before) {
-                    if let Some(found) = (before..end).rev().find(makes) {
+                    if let Some(found) = (before..self.blocks[&before]).rev().find(makes) {
                         return Some(found);
                     }
                     work.push_back(before);
@@ -510,15 +535,6 @@ impl<'a> Analysis<'a> {
         None
     }
 
-    /// Returns whether the basic block that ends before `end` can continue at `block`.
-    fn leads(&self, end: usize, block: usize) -> bool {
-        match &self.program.code[end - 1].effect {
-            Effect::Jump { targets, falls_through, .. } => {
-                targets.contains(&block) || *falls_through && end == block
-            }
-            _ => end == block,
-        }
-    }
 }
 
 /// Returns findings as paragraphs. Findings of one class at one line of the source share a

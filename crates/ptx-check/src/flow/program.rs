@@ -211,7 +211,8 @@ pub enum Class {
     NoObject,
     /// A store to a table.
     TableStore,
-    /// An instruction that no path reaches. The analysis has not checked it.
+    /// An instruction that no path reaches, or of a kernel that takes too much time or memory. The
+    /// analysis has not checked it.
     Unreached,
     /// A store of public data to an array. Kernels compute all their outputs from secret inputs, so
     /// the analysis must have lost track of a secret.
@@ -238,7 +239,7 @@ impl fmt::Display for Class {
             Self::Division => "division",
             Self::NoObject => "address without an object",
             Self::TableStore => "store to a table",
-            Self::Unreached => "unreached instruction",
+            Self::Unreached => "unreached or not checked",
             Self::PublicStore => "store of public data",
             Self::NoSecretStore => "kernel without a store of secrets",
         })

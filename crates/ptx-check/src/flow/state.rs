@@ -77,6 +77,13 @@ impl State {
         self.under.keys().copied().collect()
     }
 
+    /// Returns its size, in values.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        // Values in maps take more memory.
+        self.values.len() + 8 * self.under.values().map(BTreeMap::len).sum::<usize>()
+    }
+
     /// Returns the registers that have a separate value under `condition`, with this value.
     #[must_use]
     pub fn better_under(&self, condition: Literal) -> BTreeMap<Register, Value> {

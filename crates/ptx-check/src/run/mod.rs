@@ -161,9 +161,9 @@ impl<'m> Launch<'m> {
             regions.push(region);
         }
         let address = |index: usize| (index as u64 + 1) << APART;
-        let address_of =
-            |name: &str| variables.iter().position(|known| known.name == name).map(address);
-        let code = program(self.module, kernel, &address_of)?;
+        let indices = variables.iter().enumerate();
+        let addresses = indices.map(|(index, variable)| (variable.name, address(index))).collect();
+        let code = program(self.module, kernel, &addresses)?;
         let shared = code.shared.saturating_add(self.shared_bytes.into());
         let local = code.local.saturating_mul(threads);
         let arrays_bytes = arrays.iter().map(|array| array.bytes.len() as u64);

@@ -232,11 +232,11 @@ const MOST_STEPS: usize = 1 << 20;
 /// The largest number of functions that wait for one another.
 const MOST_CALLS: usize = 64;
 
-/// Reads a kernel. `address_of` returns the addresses of variables in global memory.
+/// Reads a kernel. `addresses` has the variables in global memory.
 pub(super) fn program<'m>(
     module: &'m Module<'m>,
     kernel: &'m Function<'m>,
-    address_of: &dyn Fn(&str) -> Option<u64>,
+    addresses: &HashMap<&str, u64>,
 ) -> Result<Code<'m>, Error> {
     let mut builder = Builder { module, kernel, calls: Vec::new(), code: Code::default() };
     let code = &mut builder.code;
@@ -261,7 +261,7 @@ pub(super) fn program<'m>(
     }
     let own = module.reached(kernel).into_iter().flat_map(|function| &function.variables);
     for variable in module.variables.iter().chain(own) {
-        if let Some(at) = address_of(variable.name) {
+        if let Some(&at) = addresses.get(variable.name) {
             let place = Place { space: Space::Global, at, size: 0 };
             names.entry(variable.name).or_insert(place);
         }
@@ -392,9 +392,11 @@ impl<'m> Builder<'m> {
     fn local(&mut self, function: &'m Function<'m>, names: &mut Names<'m>) -> Result<(), Error> {
         let is_local = |variable: &&Variable<'_>| matches!(variable.space, "local" | "param");
         let mut variables: Vec<&Variable<'_>> = Vec::new();
+        let mut indices = HashMap::new();
         for variable in function.variables.iter().filter(is_local) {
             // Calls use the same names again and again.
-            match variables.iter_mut().find(|known| known.name == variable.name) {
+            let index = *indices.entry(variable.name).or_insert(variables.len());
+            match variables.get_mut(index) {
                 Some(known) if known.bytes() < variable.bytes() => *known = variable,
                 Some(_) => {}
                 None => variables.push(variable),

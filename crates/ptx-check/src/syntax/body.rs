@@ -39,16 +39,23 @@ const SPECIAL: &[&str] = &[
 struct Declared {
     kind: Type,
     count: Option<u64>,
+    /// The number of the declaration.
+    number: usize,
+    /// The number of open braces around it.
+    depth: usize,
 }
 
 /// The names that a body has declared.
 struct Scope<'a, 'f> {
     function: &'f mut Function<'a>,
     declared: HashMap<&'a str, Declared>,
-    /// The indices of the registers that the code has named.
-    known: HashMap<&'a str, usize>,
-    /// For each open brace, the declared names, each with the register of this name that it hides.
-    open: Vec<Vec<(&'a str, Option<usize>)>>,
+    /// How many declared names of single registers end with a number, by what stands before it.
+    singles: HashMap<&'a str, usize>,
+    /// The indices of the registers that the code has named, with the numbers of declarations.
+    known: HashMap<(&'a str, usize), usize>,
+    /// The declared names for each open brace.
+    open: Vec<Vec<&'a str>>,
+    declarations: usize,
     source: Option<(u64, u64)>,
 }
 
@@ -59,8 +66,10 @@ impl<'a> Parser<'a> {
         let mut scope = Scope {
             function,
             declared: HashMap::new(),
+            singles: HashMap::new(),
             known: HashMap::new(),
             open: vec![Vec::new()],
+            declarations: 0,
             source: None,
         };
         while !scope.open.is_empty() {
@@ -79,9 +88,13 @@ impl<'a> Parser<'a> {
             }
             (TokenKind::Mark, "}") => {
                 self.advance();
-                for (name, hidden) in scope.open.pop().into_iter().flatten() {
-                    scope.forget(name);
-                    scope.known.extend(hidden.map(|index| (name, index)));
+                for name in scope.open.pop().into_iter().flatten() {
+                    let closed = scope.declared.remove(name);
+                    if closed.is_some_and(|closed| closed.count.is_none())
+                        && let Some(count) = scope.singles.get_mut(family(name))
+                    {
+                        *count -= 1;
+                    }
                 }
                 if !scope.open.is_empty() {
                     self.leave();
@@ -149,7 +162,7 @@ impl<'a> Parser<'a> {
                 }
                 false => None,
             };
-            scope.declare(name, Declared { kind, count })?;
+            scope.declare(name, kind, count)?;
             if !self.take(",") {
                 break;
             }
@@ -296,37 +309,24 @@ impl<'a> Parser<'a> {
 impl<'a> Scope<'a, '_> {
     /// Declares a register. In inner braces, nvcc names some like registers with numbers outside,
     /// and hides these. No other declaration may hide one.
-    fn declare(&mut self, name: Token<'a>, declared: Declared) -> Result<(), Error> {
-        let here = self.open.last().map_or(&[][..], |open| open);
-        let is_taken = match declared.count {
-            None => {
-                let family = family(name.text);
-                self.numbered(name.text).is_some() && here.iter().any(|(known, _)| *known == family)
-            }
-            Some(_) => self
-                .declared
-                .iter()
-                .any(|(known, other)| other.count.is_none() && family(known) == name.text),
+    fn declare(&mut self, name: Token<'a>, kind: Type, count: Option<u64>) -> Result<(), Error> {
+        let depth = self.open.len();
+        let singles = self.singles.entry(family(name.text)).or_default();
+        let has_singles = *singles > 0;
+        *singles += usize::from(count.is_none());
+        let is_taken = match count {
+            None => self.numbered(name.text).is_some_and(|known| known.depth == depth),
+            Some(_) => has_singles,
         };
+        let declared = Declared { kind, count, number: self.declarations, depth };
+        self.declarations += 1;
         if is_taken || self.declared.insert(name.text, declared).is_some() {
             return Err(Error { at: name.at, problem: Problem::Twice(name.text.to_owned()) });
         }
-        let hidden = self.known.remove(name.text);
         if let Some(open) = self.open.last_mut() {
-            open.push((name.text, hidden));
+            open.push(name.text);
         }
         Ok(())
-    }
-
-    fn forget(&mut self, name: &'a str) {
-        if let Some(Declared { count, .. }) = self.declared.remove(name) {
-            match count {
-                None => {
-                    self.known.remove(name);
-                }
-                Some(_) => self.known.retain(|known, _| family(known) != name),
-            }
-        }
     }
 
     /// Returns the index of a declared register.
@@ -338,28 +338,27 @@ impl<'a> Scope<'a, '_> {
     }
 
     fn find(&mut self, name: &'a str) -> Option<usize> {
-        if let Some(&index) = self.known.get(name) {
-            return Some(index);
-        }
-        let kind = match self.declared.get(name) {
-            Some(Declared { kind, count: None }) => *kind,
+        let declared = match self.declared.get(name) {
+            Some(declared @ Declared { count: None, .. }) => *declared,
             _ => self.numbered(name)?,
         };
-        let index = self.function.registers.len();
-        self.function.registers.push(Register { name, kind });
-        self.known.insert(name, index);
+        let registers = &mut self.function.registers;
+        let index = *self.known.entry((name, declared.number)).or_insert(registers.len());
+        if index == registers.len() {
+            registers.push(Register { name, kind: declared.kind });
+        }
         Some(index)
     }
 
-    /// Returns the type of a register that is declared as one of several with numbers.
-    fn numbered(&self, name: &str) -> Option<Type> {
+    /// Returns the declaration of a register as one of several with numbers.
+    fn numbered(&self, name: &str) -> Option<Declared> {
         let family = family(name);
-        let Declared { kind, count } = self.declared.get(family)?;
+        let declared = self.declared.get(family)?;
         let digits = &name[family.len()..];
         // Others take `%r01` for `%r1`.
         let is_plain = digits == "0" || !digits.starts_with('0');
         let number: u64 = digits.parse().ok().filter(|_| is_plain)?;
-        (number < (*count)?).then_some(*kind)
+        (number < declared.count?).then_some(*declared)
     }
 
     /// Reads a name as an operand.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::lexer::{Token, TokenKind, tokens};
-use super::{Error, Function, Module, Operand, Problem, Type, Variable};
+use super::{Error, Function, Module, Operand, Position, Problem, Type, Variable};
 
 /// The largest number of braces or parentheses inside one another.
 const DEEPEST: usize = 16;
@@ -38,22 +38,25 @@ pub fn parse(text: &str) -> Result<Module<'_>, Error> {
     Ok(module)
 }
 
-/// Checks that no name hides a variable. Only what a function passes to others and its local memory
-/// may have one name several times, as compilers write calls.
+/// Checks that no name hides a function or a variable. Only what a function passes to others and its
+/// local memory may have one name several times, as compilers write calls.
 fn distinct(module: &Module<'_>) -> Result<(), Error> {
     let is_own = |variable: &&Variable<'_>| matches!(variable.space, "param" | "local");
-    let own = module.functions.iter().flat_map(|function| &function.variables);
+    let functions = module.functions.iter().filter(|function| function.has_body);
+    let own = functions.clone().flat_map(|function| &function.variables);
+    let variables = module.variables.iter().chain(own.clone().filter(|one| !is_own(one)));
+    let with_body = functions.clone().map(|function| (function.name, function.at));
     let mut names = HashSet::new();
-    let all = module.variables.iter().chain(own.clone().filter(|one| !is_own(one)));
-    let again = all.into_iter().find(|variable| !names.insert(variable.name));
-    let parameters = module.functions.iter().flat_map(|function| &function.parameters);
-    let mut others = own.filter(is_own).chain(parameters);
-    match again.or_else(|| others.find(|variable| names.contains(variable.name))) {
-        Some(Variable { at, name, .. }) => {
-            Err(Error { at: *at, problem: Problem::Twice((*name).to_owned()) })
-        }
+    let again = with_body.chain(variables.map(named)).find(|(name, _)| !names.insert(*name));
+    let others = own.filter(is_own).chain(functions.flat_map(|function| &function.parameters));
+    match again.or_else(|| others.map(named).find(|(name, _)| names.contains(name))) {
+        Some((name, at)) => Err(Error { at, problem: Problem::Twice(name.to_owned()) }),
         None => Ok(()),
     }
+}
+
+const fn named<'a>(variable: &Variable<'a>) -> (&'a str, Position) {
+    (variable.name, variable.at)
 }
 
 pub(super) struct Parser<'a> {
@@ -190,13 +193,6 @@ impl<'a> Parser<'a> {
         match self.peek().text {
             ".entry" | ".func" => {
                 let function = self.function()?;
-                let is_same = |known: &Function<'a>| {
-                    known.name == function.name && known.has_body && function.has_body
-                };
-                if module.functions.iter().any(is_same) {
-                    let problem = Problem::Twice(function.name.to_owned());
-                    return Err(Error { at: function.at, problem });
-                }
                 module.functions.push(function);
             }
             _ => {

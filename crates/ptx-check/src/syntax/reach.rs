@@ -1,6 +1,6 @@
 //! What a kernel uses of its module.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Function, Module, Operand, Variable};
 
@@ -15,18 +15,19 @@ impl<'a> Module<'a> {
     /// Returns a kernel and the functions that it calls, itself or through others.
     #[must_use]
     pub fn reached<'m>(&'m self, kernel: &'m Function<'a>) -> Vec<&'m Function<'a>> {
+        let with_body = self.functions.iter().filter(|function| function.has_body);
+        let mut left: HashMap<&str, &Function<'a>> =
+            with_body.map(|function| (function.name, function)).collect();
+        left.remove(kernel.name);
         let mut reached = vec![kernel];
         let mut next = 0;
         while let Some(function) = reached.get(next) {
             next += 1;
             let calls = function.code.iter().filter(|instruction| instruction.opcode == "call");
-            let names: HashSet<&str> = names(calls.flat_map(|call| &call.operands));
-            let new = self.functions.iter().filter(|callee| {
-                callee.has_body
-                    && names.contains(callee.name)
-                    && !reached.iter().any(|known| known.name == callee.name)
-            });
-            reached.append(&mut new.collect());
+            let names = names(calls.flat_map(|call| &call.operands));
+            let mut new: Vec<_> = names.iter().filter_map(|name| left.remove(name)).collect();
+            new.sort_by_key(|function| function.at);
+            reached.append(&mut new);
         }
         reached
     }
