@@ -94,8 +94,8 @@ pub fn analyse(program: &Program, secrets: Secrets) -> Report {
 }
 
 /// The largest sum of the sizes of states and of instructions, each time that they are visited. The
-/// largest kernels of this project take a twentieth.
-const MOST_WORK: usize = 1 << 27;
+/// largest kernels of this project take a tenth.
+const MOST_WORK: usize = 1 << 26;
 
 struct Analysis<'a> {
     program: &'a Program,
@@ -486,7 +486,8 @@ impl<'a> Analysis<'a> {
         while steps.len() < LONGEST {
             let (name, made_at) = match cause {
                 Cause::Register(register) => {
-                    (self.program.name_of(register).to_owned(), self.definition(register, index))
+                    let name = self.program.registers[register.0 as usize].clone();
+                    (name, self.definition(register, index))
                 }
                 Cause::Object(object) => (object.to_string(), self.stores.get(&object).copied()),
             };

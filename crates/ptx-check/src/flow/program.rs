@@ -5,7 +5,6 @@
 //! ([`sass`](crate::sass)). A decoder must refuse an instruction that it does not know, because the
 //! analysis trusts the decoder.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::BitOr;
 
@@ -323,7 +322,6 @@ pub struct Program {
     pub leftovers_are_secret: bool,
     /// The names of the registers, by their numbers.
     pub registers: Vec<String>,
-    numbers: HashMap<String, Register>,
 }
 
 impl Program {
@@ -331,22 +329,5 @@ impl Program {
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
-    }
-
-    /// Returns the register of this name. Adds it if it is new.
-    pub fn register(&mut self, name: &str) -> Register {
-        if let Some(&known) = self.numbers.get(name) {
-            return known;
-        }
-        let new = Register(u32::try_from(self.registers.len()).expect("fewer than 2^32 registers"));
-        self.registers.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), new);
-        new
-    }
-
-    /// Returns the name of a register.
-    #[must_use]
-    pub fn name_of(&self, register: Register) -> &str {
-        &self.registers[register.0 as usize]
     }
 }

@@ -126,8 +126,11 @@ impl<'a> Decoder<'a> {
     }
 
     fn register(&mut self, name: Name) -> Register {
-        let program = &mut self.program;
-        *self.known.entry(name).or_insert_with(|| program.register(&name.to_string()))
+        let registers = &mut self.program.registers;
+        *self.known.entry(name).or_insert_with(|| {
+            registers.push(name.to_string());
+            Register(registers.len() as u32 - 1)
+        })
     }
 
     fn registers<'n>(&mut self, names: impl IntoIterator<Item = &'n Name>) -> Vec<Register> {
