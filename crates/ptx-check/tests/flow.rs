@@ -203,6 +203,21 @@ fn choices_between_addresses() {
     leaks(Class::LoadAddress, &choice("%p1"));
     // A choice between two arrays.
     leaks(Class::LoadAddress, "selp.b64 %rd4, %rd1, %rd2, %p1;\nld.global.b32 %r3, [%rd4];");
+    // One between an array and a number, which may be the address of anything.
+    leaks(
+        Class::NoObject,
+        "cvt.u64.u32 %rd5, %r2;\nselp.b64 %rd4, %rd1, %rd5, %p2;\nld.global.b32 %r3, [%rd4];",
+    );
+    leaks(
+        Class::NoObject,
+        "mov.b64 %rd4, %rd1;\n@%p2 bra $L_1;\ncvt.u64.u32 %rd4, %r2;\n$L_1:
+        ld.global.b32 %r3, [%rd4];",
+    );
+    passes("@%p2 mov.b64 %rd4, %rd1;\n@%p2 ld.global.b32 %r3, [%rd4];");
+    passes(
+        "mov.b64 %rd4, %rd1;\n$L_1: ld.global.b32 %r3, [%rd4];\nadd.s64 %rd4, %rd4, 8;\n\
+            @%p2 bra $L_1;",
+    );
     // A choice between two values, as constant-time kernels make it.
     passes(
         "ld.global.b32 %r3, [%rd1];\nld.global.b32 %r4, [%rd1+64];\nselp.b32 %r5, %r3, %r4, %p1;\n\
@@ -285,6 +300,15 @@ fn what_the_analysis_does_not_reach() {
     let report = analyse(&decode(&text).unwrap()[0], Secrets::AllBut(Objects::NONE));
     assert_eq!(report.findings.len(), 1);
     assert_eq!(report.findings[0].class, Class::NoSecretStore);
+}
+
+#[test]
+fn large_kernels_are_not_checked() {
+    let text: String =
+        (0..9000).map(|i| format!("mov.u32 %q{i}, 0;\n@%p2 bra $L_{i};\n$L_{i}:\n")).collect();
+    let report = report(&format!(".reg .b32 %q<9000>;\n{text}"));
+    assert!(report.findings.iter().all(|finding| finding.class != Class::Branch));
+    assert_eq!(report.findings[0].class, Class::Unreached);
 }
 
 #[test]

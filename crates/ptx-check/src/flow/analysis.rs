@@ -244,7 +244,7 @@ impl<'a> Analysis<'a> {
         let registers =
             access.address.iter().map(|&register| state.value(register, condition).objects);
         let objects = registers.fold(access.names, |all, objects| all | objects);
-        if objects.is_empty() { self.program.arrays | Objects::SHARED } else { objects }
+        if objects.are_known() { objects } else { self.program.arrays | Objects::SHARED }
     }
 
     /// Returns the result of an instruction in the executions in which `condition` holds.
@@ -291,6 +291,9 @@ impl<'a> Analysis<'a> {
                 }
                 for &register in &instruction.operands {
                     points_into = points_into | value(register).objects;
+                }
+                if let (true, [a, b, ..]) = (instruction.chooses, &instruction.operands[..]) {
+                    points_into = points_into | value(*a).objects.or(value(*b).objects);
                 }
             }
         }
@@ -451,7 +454,7 @@ impl<'a> Analysis<'a> {
             return;
         }
         let pointers = access.address.iter().map(|&register| state.value(register, guard).objects);
-        if pointers.fold(access.names, |all, objects| all | objects).is_empty() {
+        if !pointers.fold(access.names, |all, objects| all | objects).are_known() {
             report.findings.push(self.finding(Class::NoObject, index, None));
         }
         if let Effect::Store(_) = instruction.effect {
@@ -535,7 +538,6 @@ impl<'a> Analysis<'a> {
         }
         None
     }
-
 }
 
 /// Returns findings as paragraphs. Findings of one class at one line of the source share a

@@ -56,12 +56,14 @@ pub struct Objects(u64);
 impl Objects {
     /// No object.
     pub const NONE: Self = Self(0);
+    /// Memory that no parameter is known to point to.
+    const OTHER: Self = Self(1 << 61);
     /// The whole shared memory of a block.
     pub const SHARED: Self = Self(1 << 62);
     /// All tables of constants that are part of the program.
     pub const TABLES: Self = Self(1 << 63);
     /// The largest number of arrays that a kernel may take.
-    pub const MOST_ARRAYS: usize = 62;
+    pub const MOST_ARRAYS: usize = 61;
 
     /// Returns the set that contains only the array to which parameter `index` points.
     ///
@@ -77,6 +79,20 @@ impl Objects {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Returns whether an address that points into these objects points into no others.
+    #[must_use]
+    pub const fn are_known(self) -> bool {
+        !self.is_empty() && !self.meets(Self::OTHER)
+    }
+
+    /// Returns the objects of a value that is one of two. If only one of them is known to be an
+    /// address, the other one may be an address that is not known.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let is_mixed = self.is_empty() != other.is_empty();
+        self | other | if is_mixed { Self::OTHER } else { Self::NONE }
     }
 
     /// Returns the objects that both sets have.
@@ -123,6 +139,7 @@ impl fmt::Display for Objects {
             match one {
                 Self::SHARED => f.write_str("shared memory")?,
                 Self::TABLES => f.write_str("tables")?,
+                Self::OTHER => f.write_str("other memory")?,
                 array => write!(f, "array {}", array.bit())?,
             }
         }
@@ -281,6 +298,8 @@ pub struct Instruction {
     pub names: Objects,
     /// The parameters whose values it loads. The decoder of machine code leaves this empty.
     pub values: Objects,
+    /// Whether its result is one of its first two operands.
+    pub chooses: bool,
     /// Whether its result does not depend on its operands, as in `xor r, a, a`.
     pub is_constant: bool,
     /// Whether its results depend on the operands of all threads of the warp. The predicates of one

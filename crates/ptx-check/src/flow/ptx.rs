@@ -239,6 +239,8 @@ impl<'a> Decoder<'a> {
                 let is_integer = modifiers.last().is_some_and(|kind| {
                     kind.starts_with(['s', 'u', 'b']) && !kind.starts_with("bf")
                 });
+                let are_registers = matches!(from, [Operand::Register(_), Operand::Register(_), _]);
+                made.chooses = opcode == "selp" && are_registers;
                 made.is_constant = matches!(opcode, "xor" | "sub")
                     && is_integer
                     && from.len() == 2

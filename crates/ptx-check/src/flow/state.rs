@@ -20,7 +20,7 @@ impl Value {
     /// Returns the knowledge about a register that has one of two contents.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        Self { secret: self.secret | other.secret, objects: self.objects | other.objects }
+        Self { secret: self.secret | other.secret, objects: self.objects.or(other.objects) }
     }
 }
 
@@ -175,7 +175,10 @@ impl State {
             let differs = |register: Register| {
                 let index = register.0 as usize;
                 let all = self.values[index].or(other.values[index]);
-                let here = mine.value(register).or(theirs.value(register));
+                let here = match (mine.value(register), theirs.value(register)) {
+                    (Some(mine), Some(theirs)) => mine.or(theirs),
+                    (mine, theirs) => mine.or(theirs).unwrap_or_default(),
+                };
                 (here != all).then_some((register, here))
             };
             let better: BTreeMap<Register, Value> = match (mine.under(), theirs.under()) {
@@ -225,12 +228,12 @@ enum Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn value(self, register: Register) -> Value {
+    fn value(self, register: Register) -> Option<Value> {
         match self {
-            Self::Excluded => Value::default(),
+            Self::Excluded => None,
             Self::Possible { values, better } => {
                 let better = better.and_then(|better| better.get(&register));
-                better.copied().unwrap_or(values[register.0 as usize])
+                Some(better.copied().unwrap_or(values[register.0 as usize]))
             }
         }
     }
