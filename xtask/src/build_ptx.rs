@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptx_check::syntax;
 use ptx_check::tools::{self, ARCHITECTURES, Tool};
 use rayon::prelude::*;
 
@@ -172,7 +173,8 @@ fn compare(text: &str, arch: &str) -> Result<()> {
 
 /// Checks PTX for forbidden instructions and, if the content of arrays is secret, for leaks.
 fn inspect(text: &str, is_secret: bool) -> Result<()> {
-    let faults: Vec<String> = ptx::faults(text).iter().map(ToString::to_string).collect();
+    let module = syntax::parse(text).map_err(tools::Error::from)?;
+    let faults: Vec<String> = ptx::faults(&module).iter().map(ToString::to_string).collect();
     if !faults.is_empty() {
         return Err(Error::Forbidden { faults });
     }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use ptx_check::syntax::{Instruction, Kind, Module, Type, Variable};
+
 /// Returns whether a kernel measures divisions by a modulus that is known only at run time.
 ///
 /// The time of a division depends on its operands, and so does the branch that chooses between a
@@ -18,19 +20,6 @@ pub fn divides(kernel: &str) -> bool {
 #[must_use]
 pub fn is_check(kernel: &str) -> bool {
     kernel.starts_with("check_")
-}
-
-/// Returns the text with empty lines in place of the kernels that [check](is_check) a method.
-#[must_use]
-pub fn without_checks(ptx: &str) -> String {
-    let mut is_inside = false;
-    let lines = ptx.split_inclusive('\n').map(|line| {
-        is_inside = entry(line).map_or(is_inside, is_check);
-        let kept = if is_inside { "\n" } else { line };
-        is_inside &= !line.starts_with('}');
-        kept
-    });
-    lines.collect()
 }
 
 /// Returns the compiler's assembly without the parts that differ between machines.
@@ -150,7 +139,7 @@ pub struct Fault {
     pub function: String,
     /// The kind of the instruction.
     pub what: &'static str,
-    /// The line of Rust that it comes from, if the assembly tells it.
+    /// The line of Rust that it comes from, if the PTX tells it.
     pub source: Option<String>,
 }
 
@@ -164,15 +153,15 @@ impl std::fmt::Display for Fault {
 /// Returns the forbidden instructions: calls, traps (where Rust panics), accesses to local memory,
 /// and integer divisions.
 #[must_use]
-pub fn faults(ptx: &str) -> Vec<Fault> {
-    let mut places = Places::new(ptx);
+pub fn faults(module: &Module<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for line in ptx.lines() {
-        let code = line.split_once("//").map_or(line, |(code, _)| code).trim();
-        places.read(code);
-        if let Some(what) = forbidden(code).filter(|_| !divides(places.function)) {
-            let source = places.source().map(str::to_owned);
-            let fault = Fault { function: places.function.into(), what, source };
+    for function in module.functions.iter().filter(|function| !divides(function.name)) {
+        let is_local = |variable: &&Variable<'_>| variable.space == "local";
+        let local = function.variables.iter().filter(is_local).map(|_| ("local memory", None));
+        let code = function.code.iter();
+        let found = code.filter_map(|read| Some((forbidden(read)?, module.source(read))));
+        for (what, source) in local.chain(found) {
+            let fault = Fault { function: function.name.into(), what, source };
             if !faults.contains(&fault) {
                 faults.push(fault);
             }
@@ -181,69 +170,24 @@ pub fn faults(ptx: &str) -> Vec<Fault> {
     faults
 }
 
-/// Returns the kind of the forbidden instruction in this statement, if there is one.
-fn forbidden(statement: &str) -> Option<&'static str> {
-    // A predicate may stand before the instruction.
-    let (guard, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
-    let instruction = if guard.starts_with('@') { rest.trim_start() } else { statement };
-    let mut parts = instruction.split(['.', ' ', '\t', ';']).filter(|part| !part.is_empty());
-    let (opcode, modifiers) = (parts.next()?, parts.clone().take(3).collect::<Vec<_>>());
-    let is_integer =
-        modifiers.iter().any(|m| m.starts_with(['s', 'u']) && m[1..].parse::<u32>().is_ok());
-    match opcode {
+/// Returns the kind of a forbidden instruction.
+fn forbidden(read: &Instruction<'_>) -> Option<&'static str> {
+    let is_integer = |name: &&str| {
+        Type::parse(name).is_some_and(|of| matches!(of.kind, Kind::Signed | Kind::Unsigned))
+    };
+    match read.opcode {
         "trap" => Some("panic"),
         "call" => Some("call"),
-        "div" | "rem" if is_integer => Some("integer division"),
-        "ld" | "st" if modifiers.contains(&"local") => Some("local memory"),
-        "local" => Some("local memory"),
+        "div" | "rem" if read.modifiers.iter().any(is_integer) => Some("integer division"),
+        "ld" | "st" if read.is("local") => Some("local memory"),
         _ => None,
-    }
-}
-
-/// Tracks the line of Rust that a line of PTX comes from, as far as the compiler states it.
-struct Places<'a> {
-    /// The source files by number. The text declares them at its end.
-    files: HashMap<&'a str, &'a str>,
-    function: &'a str,
-    source: Option<String>,
-}
-
-impl<'a> Places<'a> {
-    fn new(ptx: &'a str) -> Self {
-        let file = |line: &'a str| {
-            let (number, name) = line.trim_start().strip_prefix(".file\t")?.split_once(' ')?;
-            Some((number, name.trim_matches('"')))
-        };
-        Self { files: ptx.lines().filter_map(file).collect(), function: "", source: None }
-    }
-
-    /// Reads a line of PTX.
-    fn read(&mut self, code: &'a str) {
-        if let Some(place) = code.strip_prefix(".loc") {
-            let mut numbers = place.split_whitespace();
-            let file = numbers.next().and_then(|number| self.files.get(number));
-            if let (Some(file), Some(line)) = (file, numbers.next())
-                && !file.contains("/rust/library/")
-            {
-                self.source = Some(format!("{file}:{line}"));
-            }
-        }
-        if let Some(name) = entry(code).or_else(|| code.split_once(".func ").map(|(_, name)| name))
-        {
-            self.function = name;
-            self.source = None;
-        }
-    }
-
-    /// Returns the last line of Rust that was read in the current function, without lines of the
-    /// standard library.
-    fn source(&self) -> Option<&str> {
-        self.source.as_deref()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ptx_check::syntax::parse;
+
     use super::*;
 
     const ASSEMBLY: &str = "//
@@ -306,20 +250,9 @@ mod tests {
     }
 
     #[test]
-    fn leaves_checks_out() {
-        let checks = ASSEMBLY.replace("entry b_653", "entry check_653");
-        let without = without_checks(&checks);
-        assert_eq!(entries(&without), ["a_653"]);
-        let line = |text: &str| text.lines().position(|line| line.contains("entry a_653"));
-        assert_eq!(line(&without), line(&checks));
-        assert_eq!(without_checks(ASSEMBLY), ASSEMBLY);
-    }
-
-    #[test]
     fn reads_names_and_version() {
         assert_eq!(entries(ASSEMBLY), ["a_653", "b_653"]);
         assert_eq!(isa(ASSEMBLY), Some("7.0"));
-        assert_eq!(faults(ASSEMBLY), []);
     }
 
     #[test]
@@ -348,19 +281,26 @@ mod tests {
     #[test]
     fn finds_what_is_forbidden() {
         let what = |statement: &str| {
-            let ptx = ASSEMBLY.replacen("\tret;", statement, 1);
-            faults(&ptx).into_iter().map(|fault| (fault.function, fault.what)).collect::<Vec<_>>()
+            let ptx = format!(
+                ".visible .entry b_653() {{
+.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;
+{statement}
+ret; }}"
+            );
+            let faults = faults(&parse(&ptx).unwrap());
+            faults.into_iter().map(|fault| (fault.function, fault.what)).collect::<Vec<_>>()
         };
         let found = |what| vec![("b_653".to_owned(), what)];
-        assert_eq!(what("\ttrap;"), found("panic"));
-        assert_eq!(what("\t@%p1 trap;"), found("panic"));
-        assert_eq!(what("\tcall.uni _RNvCore9panicking, ();"), found("call"));
-        assert_eq!(what("\trem.u32 \t%r1, %r2, %r3;"), found("integer division"));
-        assert_eq!(what("\t@%p2 div.s64 \t%rd1, %rd2, %rd3;"), found("integer division"));
-        assert_eq!(what("\tdiv.rn.f32 \t%f1, %f2, %f3;"), []);
-        assert_eq!(what("\tst.local.b32 \t[%rd8], %r1;"), found("local memory"));
-        assert_eq!(what("\tld.local.b32 \t%r1, [%rd8];"), found("local memory"));
-        assert_eq!(what("\t.local .align 8 .b8 \t__local_depot1[224];"), found("local memory"));
+        assert_eq!(what(""), []);
+        assert_eq!(what("trap;"), found("panic"));
+        assert_eq!(what("@%p1 trap;"), found("panic"));
+        assert_eq!(what("call.uni _RNvCore9panicking, ();"), found("call"));
+        assert_eq!(what("rem.u32 %r1, %r2, %r3;"), found("integer division"));
+        assert_eq!(what("@%p2 div.s64 %rd1, %rd2, %rd3;"), found("integer division"));
+        assert_eq!(what("div.rn.f32 %f1, %f2, %f3;"), []);
+        assert_eq!(what("st.local.b32 [%rd8], %r1;"), found("local memory"));
+        assert_eq!(what("ld.local.b32 %r1, [%rd8];"), found("local memory"));
+        assert_eq!(what(".local .align 8 .b8 __local_depot1[224];"), found("local memory"));
     }
 
     #[test]
@@ -375,6 +315,7 @@ mod tests {
 \t.file\t7 \"src/kernels/product.rs\"
 \t.file\t8 \"/usr/lib/rustlib/src/rust/library/core/src/slice/index.rs\"
 ";
-        assert_eq!(faults(ptx)[0].to_string(), "a_653: panic near src/kernels/product.rs:42");
+        let found = faults(&parse(ptx).unwrap());
+        assert_eq!(found[0].to_string(), "a_653: panic near src/kernels/product.rs:42");
     }
 }

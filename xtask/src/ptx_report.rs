@@ -114,7 +114,8 @@ pub fn run(options: &Options) -> Result<()> {
     let is_shown = !options.summary || options.json.is_some();
     let blocks = if is_shown { blocks()? } else { BTreeMap::new() };
     let text = fs::read_to_string(&path).at("read", &path)?;
-    let mut faults: Vec<_> = ptx::faults(&text).iter().map(ToString::to_string).collect();
+    let module = syntax::parse(&text).map_err(tools::Error::from)?;
+    let mut faults: Vec<_> = ptx::faults(&module).iter().map(ToString::to_string).collect();
 
     for (tool, version) in [(&ptxas, PTXAS_VERSION), (&nvdisasm, NVDISASM_VERSION)] {
         let said = tools::text(Command::new(tool).arg("--version"))?;
@@ -127,7 +128,7 @@ pub fn run(options: &Options) -> Result<()> {
             said.lines().find(|line| line.contains(", V")).unwrap_or(&said)
         );
     }
-    let entries = entries(&syntax::parse(&text).map_err(tools::Error::from)?);
+    let entries = entries(&module);
     let look = |arch: &String| -> Result<(Vec<Line>, Result<String>)> {
         let MachineCode { said, listing, .. } =
             machine_code(&ptxas, &nvdisasm, &text, arch, false)?;
