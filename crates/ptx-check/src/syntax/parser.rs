@@ -38,8 +38,8 @@ pub fn parse(text: &str) -> Result<Module<'_>, Error> {
     Ok(module)
 }
 
-/// Checks that no name hides a function or a variable. Only what a function passes to others and its
-/// local memory may have one name several times, as compilers write calls.
+/// Checks that no name hides a function or a variable. Only what a function passes to others and
+/// its local memory may have one name several times, as compilers write calls.
 fn distinct(module: &Module<'_>) -> Result<(), Error> {
     let is_own = |variable: &&Variable<'_>| matches!(variable.space, "param" | "local");
     let functions = module.functions.iter().filter(|function| function.has_body);

@@ -70,8 +70,8 @@ struct Warp {
     states: [State; 32],
     /// The number of barriers that each lane has passed, plus one.
     clocks: Clocks,
-    /// For each other warp of the block, the clocks of its lanes when they last met this one, itself
-    /// or through others. What they did until then comes before what this one does.
+    /// For each other warp of the block, the clocks of its lanes when they last met this one,
+    /// themselves or through others. What they did until then comes before what this one does.
     known: Vec<Clocks>,
     /// For each lane, the same for the lanes of its warp.
     seen: Box<[Clocks; 32]>,
