@@ -160,8 +160,8 @@ impl<M> Clone for ResidentKeys<'_, M> {
 /// - [`EngineError::Chunks`] if an engine with other chunks has loaded them.
 /// - [`EngineError::RowOverflow`] if the row of an operation does not fit 64 bits.
 /// - [`EngineError::Device`] if no device of the engine owns the arrays, if they belong to several
-///   devices, if the address of seeds or shared secrets is wrong, or if the device fails. `done` is
-///   empty.
+///   devices or to another one than the queue `after`, if the address of seeds or shared secrets is
+///   wrong, or if the device fails. `done` is empty.
 /// - [`EngineError::Cancelled`] if another thread has called [`DeviceEngine::cancel`].
 ///
 /// Nothing is written before the lengths, addresses and owners of all arrays are checked. After a
@@ -246,7 +246,8 @@ impl<D: Device> Resident<'_, D> {
     /// Returns the number of the device that owns arrays.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if no device of the engine owns all of them.
+    /// [`EngineError::Device`] if no device of the engine owns all of them, or if the queue whose
+    /// work comes first belongs to another device.
     fn device_of<'m>(
         &self,
         arrays: impl Iterator<Item = &'m Memory<D>> + Clone,
@@ -254,6 +255,8 @@ impl<D: Device> Resident<'_, D> {
     where
         Memory<D>: 'm,
     {
+        // A queue makes slices of memory of its own device only.
+        arrays.clone().try_for_each(|array| self.after.slice::<u8>(array, 0..0).map(drop))?;
         let mut devices = self.batches.devices.iter();
         let owns_all = |device: &D| arrays.clone().all(|array| device.owns(array));
         let owner = devices.position(owns_all);

@@ -251,6 +251,28 @@ fn arrays_of_another_device_change_nothing() {
     assert!(before == here.each_ref().map(Rows::read));
 }
 
+/// Gives arrays of one device of an engine and a queue of the other one. An operation is refused,
+/// because such a queue could not wipe the shared secrets of a batch with a row that is no key.
+#[test]
+fn a_queue_of_another_device_changes_nothing() {
+    let devices = [EmulatedDevice::new(), EmulatedDevice::new()];
+    let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
+    let engine = DeviceEngine::over(devices.to_vec(), options).unwrap();
+    let [here, after] = devices.each_ref().map(|device| device.queue().unwrap());
+    let resident = engine.resident(Set::PARAMETERS, &after).unwrap();
+    let mut arrays = Arrays::new(|| here.clone());
+    arrays.private.write(0, &[0xff; 3]);
+    let (keys, sent, results) =
+        (arrays.private.slice(), arrays.ciphertexts.slice(), arrays.secrets.slice());
+    let before = arrays.secrets.read();
+    let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
+    let foreign = Err(EngineError::from(foreign));
+    assert_eq!(resident.decapsulate(ResidentKeys::Unchecked(&*keys), &sent, &results), foreign);
+    assert_eq!(resident.check_decapsulation_keys(&keys), foreign);
+    assert_eq!(resident.load_decapsulation_keys(&keys).map(drop), foreign);
+    assert!(arrays.secrets.read() == before);
+}
+
 #[test]
 fn no_operations() {
     let device = EmulatedDevice::new();
