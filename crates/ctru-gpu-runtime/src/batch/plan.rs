@@ -115,7 +115,7 @@ pub struct Machine {
 pub enum Check {
     /// Nobody.
     None,
-    /// A single key is checked before the batch.
+    /// The host checks a single key before the batch.
     Before,
     /// The host checks while the device works.
     Beside,
@@ -259,9 +259,9 @@ impl Request<'_> {
             _ if !self.shape.refuses_keys => Check::None,
             _ if self.shape.traffic == Traffic::Loading => Check::Decoding,
             _ if !self.are_unchecked || self.shape.traffic.makes() => Check::None,
-            Keys::One => Check::Before,
+            Keys::One if !self.is_on_device() => Check::Before,
             Keys::Each if !self.is_on_device() && self.count <= tuning.whole_batch => Check::Beside,
-            Keys::Each => Check::Decoding,
+            Keys::One | Keys::Each => Check::Decoding,
             Keys::LoadedOne | Keys::LoadedEach => Check::None,
         }
     }

@@ -306,7 +306,7 @@ def test_bad_rows_are_named_and_results_are_wiped(run):
     with pytest.raises(ctru.InvalidKey, match="row 4 of private_keys"):
         run.decapsulate(GpuTensor(private()), GpuTensor(full(CIPHERTEXT)), out=GpuTensor(secrets))
     assert not secrets.any()
-    # A single key is checked before anything is written, and the results are wiped all the same.
+    # A single key is row 0 in each chunk.
     out = (GpuTensor(full(SECRET)), GpuTensor(full(CIPHERTEXT)))
     with pytest.raises(ctru.InvalidKey, match="row 0 of public_keys"):
         run.encapsulate(GpuTensor(public(1)), count=ROWS, out=out)

@@ -20,7 +20,7 @@ use super::job::{Job, JobSeeds, LoadedChunks, Outputs, place_of, place_to};
 use super::merged::Merger;
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
-use super::set::{Kind, Operation, Set};
+use super::set::{Operation, Set};
 use super::slot::Slot;
 use crate::engine::{EngineError, LoadedKeys};
 
@@ -148,21 +148,11 @@ impl<D: Device> Batches<D> {
     /// done.
     pub(super) fn run(
         &self,
-        job: Job<'_, D::Queue>,
-        count: usize,
-        outputs: Outputs<'_, D::Queue>,
-    ) -> Result<(), EngineError> {
-        self.run_until(&self.executor.cancellation(), job, count, outputs)
-    }
-
-    /// Does the same for a call that has begun.
-    fn run_until(
-        &self,
-        is_cancelled: &IsCancelled<'_>,
         mut job: Job<'_, D::Queue>,
         count: usize,
         outputs: Outputs<'_, D::Queue>,
     ) -> Result<(), EngineError> {
+        let is_cancelled = &self.executor.cancellation();
         let first = job.on.map_or_else(|| self.executor.next_batch(), |(device, _)| device);
         let plan = self.plan(&job, count, &outputs, first);
         let kind = job.operation.kind();
@@ -176,14 +166,6 @@ impl<D: Device> Batches<D> {
         }
         match (plan.check, job.rows) {
             (Check::Before, Some(Source::Host(key))) => (self.set.check)(kind, key)?,
-            (Check::Before, Some(key)) => {
-                let check = match kind {
-                    Kind::Encapsulation => Operation::PublicToLoad,
-                    Kind::Decapsulation => Operation::PrivateToLoad,
-                };
-                let check = Job { rows: Some(key), ..Job::new(check, job.on) };
-                self.run_until(is_cancelled, check, 1, Outputs::default())?;
-            }
             (Check::Beside, Some(Source::Host(rows))) => {
                 let check = || (self.set.check)(kind, rows);
                 return checked(check, || self.execute(is_cancelled, &job, &plan, outputs));

@@ -286,7 +286,8 @@ impl<Q: Queue> Slot<Q> {
             words_to_bytes(words, to);
         }
         if chunk.check == Check::Decoding {
-            job.faults.note(chunk.range.start, &faults[..chunk.range.len()]);
+            let keys = if job.keys.are_one() { 0..1 } else { chunk.range };
+            job.faults.note(keys.start, &faults[..keys.len()]);
         }
         Ok(())
     }
