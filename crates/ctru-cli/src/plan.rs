@@ -38,7 +38,7 @@ pub(crate) struct Args {
     gpu: String,
     /// Number of GPUs
     #[arg(long, value_name = "N", default_value_t = 1)]
-    gpus: usize,
+    gpus: u16,
 }
 
 /// An operation.
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     };
     let keys = if args.one_key { Keys::One } else { Keys::Each };
     let parameters = args.set.into();
-    let gpus = (args.gpu.as_str(), args.gpus);
+    let gpus = (args.gpu.as_str(), args.gpus.into());
     let batch = (operation, args.batch as usize, keys, place);
     let plan = of_batch(parameters, &DeviceOptions::default(), gpus, batch)?;
     write!(out, "{plan}")?;

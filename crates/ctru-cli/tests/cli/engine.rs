@@ -36,5 +36,10 @@ fn a_plan_needs_no_gpu() {
     let output = Sandbox::new().run("plan --set 761 --op encaps --batch 4096 --pageable");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());
-    assert_contains(&text, &["4096 encapsulations", "chunks: 8 of 512", "keys Staged"]);
+    let said = ["4096 encapsulations with a key each", "chunks: 8 of 512", "keys staged"];
+    assert_contains(&text, &said);
+    // The program would divide by a number of slots that does not fit 64 bits.
+    let output =
+        Sandbox::new().run("plan --set 761 --op encaps --batch 4096 --gpus 1152921504606846976");
+    assert_contains(&stderr(&output), &["invalid value '1152921504606846976'"]);
 }

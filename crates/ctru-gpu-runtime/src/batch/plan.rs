@@ -500,12 +500,12 @@ impl<'a> Plan<'a> {
 
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { request, machine, check, .. } = self;
+        let Self { request, machine, .. } = self;
         let Machine { devices, slots, chunk, .. } = machine;
         let Shape { name, traffic, .. } = request.shape;
         write!(f, "{} {name}", request.count)?;
         if !traffic.makes() {
-            write!(f, ", keys: {:?}, checked by: {check:?}", request.keys)?;
+            f.write_str(if request.keys.are_one() { " with one key" } else { " with a key each" })?;
         }
         writeln!(f, "\nGPUs: {devices}, with {slots} slots of {chunk} operations each")?;
         if self.is_coalesced {
@@ -520,14 +520,30 @@ impl fmt::Display for Plan<'_> {
             if last.replace((kernels, travels, stores)) != Some((kernels, travels, stores)) {
                 let Arrays { seeds, keys, rows, results } = travels;
                 writeln!(f, "from chunk {number} on:\n  {kernels}")?;
-                writeln!(
-                    f,
-                    "  seeds {seeds:?}, keys {keys:?}, rows {rows:?}, results {results:?}"
-                )?;
-                writeln!(f, "  stores: inputs {:?}, results {:?}", stores.inputs, stores.results)?;
+                writeln!(f, "  seeds {seeds}, keys {keys}, rows {rows}, results {results}")?;
+                let [inputs, results] =
+                    [stores.inputs, stores.results].map(|stores| match stores {
+                        Stores::Temporal => "ordinary",
+                        Stores::Streaming => "streaming",
+                    });
+                writeln!(f, "  stores of the host: {inputs} for inputs, {results} for results")?;
             }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Travel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stays => "stay",
+            Self::ZeroCopy => "zero-copy",
+            Self::Staged => "staged",
+            Self::Dma => "by DMA",
+            Self::InPlace => "in place",
+            Self::Derived(0) => "copied by the host",
+            Self::Derived(sent) => return write!(f, "copied by the host, but {sent} by DMA"),
+        })
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct EngineArgs {
     /// Which engine computes
     #[arg(long, value_enum, default_value = "cpu")]
     engine: Choice,
-    /// Number of the GPU; repeat for several GPUs of one kind
+    /// Number of the GPU; repeat for several GPUs of one kind. A GPU that is named twice counts once
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
     /// The share of a GPU's operations that the CPU computes again, such as 1/1000, or 0 for none.
@@ -127,6 +127,7 @@ impl EngineArgs {
 
 #[cfg(feature = "cuda")]
 mod gpu {
+    use std::collections::BTreeSet;
     use std::sync::Arc;
 
     use ctru_gpu_runtime::Device as _;
@@ -143,12 +144,13 @@ mod gpu {
 
     impl Gpus {
         pub(super) fn open(numbers: &[u32]) -> Result<Self> {
-            let known = cuda::devices()?;
+            let (known, numbers) = (cuda::devices()?, BTreeSet::from_iter(numbers));
             let devices: std::result::Result<Vec<_>, _> =
-                numbers.iter().map(|&number| cuda::open(number)).collect();
+                numbers.iter().map(|&&number| cuda::open(number)).collect();
             let devices = devices?;
             let named = |number: &u32| known.iter().find(|info| info.index == *number);
-            let names = numbers.iter().filter_map(named).map(|info| info.name.clone()).collect();
+            let names =
+                numbers.into_iter().filter_map(named).map(|info| info.name.clone()).collect();
             Ok(Self { devices, names })
         }
 
