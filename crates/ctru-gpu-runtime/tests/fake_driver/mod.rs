@@ -3,8 +3,9 @@
 mod faults;
 mod modules;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 /// Runs tests of this program on the stand-in, as [`on_a_fake_driver`] does, and checks that they
 /// pass and print `says`.
@@ -28,18 +29,28 @@ pub(crate) fn on_a_fake_driver(tests: &[&str], how: &str) -> Option<Output> {
         println!("skipped: the source of the stand-in for the driver is missing");
         return None;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fake_driver-{how}"));
-    std::fs::create_dir_all(&folder).unwrap();
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let arguments = ["-O1", "-shared", "-fPIC", "-pthread", "-o"];
-    let mut compile = Command::new(compiler);
-    compile.args(arguments).arg(folder.join("libcuda.so.1")).arg(source);
-    assert!(compile.status().unwrap().success());
-
     let mut run = Command::new(std::env::current_exe().unwrap());
     run.args(tests)
-        .env("LD_LIBRARY_PATH", folder)
+        .env("LD_LIBRARY_PATH", compiled(&source))
         .env("CTRU_FAKE_DRIVER", how)
         .env("CTRU_REQUIRE_GPU", "1");
     Some(run.output().unwrap())
+}
+
+/// Compiles the stand-in, once for all tests. Returns the folder of the library.
+fn compiled(source: &Path) -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake_driver");
+        std::fs::create_dir_all(&folder).unwrap();
+        // Another run of the tests may open the library at this time, so it is replaced as a whole.
+        let library = folder.join(format!("{}.so", std::process::id()));
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let arguments = ["-O1", "-shared", "-fPIC", "-pthread", "-o"];
+        let mut compile = Command::new(compiler);
+        compile.args(arguments).arg(&library).arg(source);
+        assert!(compile.status().unwrap().success());
+        std::fs::rename(library, folder.join("libcuda.so.1")).unwrap();
+        folder
+    })
 }
