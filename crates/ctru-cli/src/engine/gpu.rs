@@ -15,7 +15,8 @@ use crate::error::Error;
 /// The options of the engine on GPUs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct GpuArgs {
-    /// Number of the GPU; repeat for several GPUs of one kind. A GPU that is named twice counts once
+    /// Number of the GPU; repeat for several GPUs of one kind. A GPU that is named twice counts
+    /// once
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
     /// Operations per chunk. The engine transfers and computes a chunk as a whole

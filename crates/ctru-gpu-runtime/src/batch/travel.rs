@@ -100,11 +100,9 @@ impl<T: Plain, Q: Queue> Staging<T, Q> {
         Ok(device)
     }
 
-    /// Returns the memory to which kernels write results for the host, and the memory of the
-    /// device.
-    pub fn target(&mut self, travel: Travel) -> (&Q::Memory, &Buffer<T, Q::Memory>) {
-        let Self { pinned, device } = self;
-        (if travel == Travel::ZeroCopy { pinned.on_device() } else { device }, device)
+    /// Returns the memory to which kernels write results for the host.
+    pub fn target(&mut self, travel: Travel) -> &Q::Memory {
+        if travel == Travel::ZeroCopy { self.pinned.on_device() } else { &self.device }
     }
 
     /// Makes the first `len` elements, which kernels have written to the [`target`](Self::target),
@@ -152,20 +150,21 @@ impl<Q: Queue> Staging<u8, Q> {
             .map(Rows::Slot)
     }
 
-    /// Returns the memory to which kernels write rows for `to`: the bytes `range` of an array.
+    /// Returns the memory to which kernels write rows for `to`: the bytes `range` of an array, or
+    /// rows that nobody wants.
     ///
     /// # Errors
     /// Errors of the queue.
     pub fn target_of<'a>(
         &'a mut self,
         queue: &Q,
-        to: &Target<'a, Q::Memory>,
+        to: &Option<Target<'a, Q::Memory>>,
         range: &Range<usize>,
         travel: Travel,
     ) -> Result<Rows<'a, u8, Q::Memory>, RuntimeError> {
         match *to {
-            Target::Host(_) => Ok(Rows::Slot(self.target(travel).0)),
-            Target::Device(memory) => in_place(queue, memory, range, &self.device),
+            Some(Target::Device(memory)) => in_place(queue, memory, range, &self.device),
+            _ => Ok(Rows::Slot(self.target(travel))),
         }
     }
 

@@ -742,9 +742,11 @@ fn memory_is_bounded() {
     let (one, many) = (of(1, 1, 1, (0, 1)), of(2, 8, 3, (0, 1)));
     assert_eq!((one.chunk, one.slots), (1, 1));
     assert_eq!((many.chunk, many.slots), (8, 6));
-    assert_eq!(many.device_bytes, 48 * one.device_bytes);
-    assert!(one.pinned_bytes > 0 && many.pinned_bytes == 48 * one.pinned_bytes);
+    // Chunks of one operation take a little more for each.
+    let is = |bytes, count, one| (count * one / 16 * 15..=count * one).contains(&bytes);
+    assert!(is(many.device_bytes, 48, one.device_bytes));
+    assert!(one.pinned_bytes > 0 && is(many.pinned_bytes, 48, one.pinned_bytes));
     // With two times as many groups as are under way on each device.
     let merged = of(2, 8, 3, (4, 5));
-    assert_eq!(merged.pinned_bytes, (48 + 2 * 2 * 5 * 4) * one.pinned_bytes);
+    assert!(is(merged.pinned_bytes, 48 + 2 * 2 * 5 * 4, one.pinned_bytes));
 }

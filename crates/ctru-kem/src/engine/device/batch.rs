@@ -10,13 +10,14 @@ use ctru_gpu_runtime::batch::plan::{
     Arrays, Check, Machine, Place, Plan, Request, full_chunk, plan,
 };
 use ctru_gpu_runtime::batch::slots::Slots;
-use ctru_gpu_runtime::batch::travel::Source;
+use ctru_gpu_runtime::batch::travel::{Source, Target};
 use ctru_gpu_runtime::batch::tuning::{Traffic, Tuning};
-use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
+use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use zeroize::Zeroizing;
 
-use super::buffers::{Decoded, Footprint};
-use super::job::{Job, JobSeeds, LoadedChunks, Outputs, place_of, place_to};
+use super::buffers::Decoded;
+use super::footprint::{device_bytes, largest_chunk};
+use super::job::{Job, JobSeeds, LoadedChunks, Outputs, bytes_of};
 use super::merged::Merger;
 use super::options::DeviceOptions;
 use super::powers::SharedMaps;
@@ -46,13 +47,12 @@ pub(super) fn machine(
     devices: usize,
 ) -> Result<Machine, EngineError> {
     let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, .. } = *options;
-    let footprint = Footprint::of(set, tuning);
-    let fitting = footprint.largest_chunk(memory_limit / slots);
+    let fitting = largest_chunk(set, tuning, memory_limit / slots);
     if fitting == 0 {
-        let needed = footprint.device_bytes(1).saturating_mul(slots);
+        let needed = device_bytes(set, tuning, 1).saturating_mul(slots);
         return Err(EngineError::Options { needed, limit: memory_limit });
     }
-    let chunk = chunk.min(full_chunk(fitting)).min(set.most_operations());
+    let chunk = chunk.min(full_chunk(fitting));
     // Kernels for whole operations are those of small batches. Not every set has them.
     let whole = if set.shape(Operation::Encapsulation).has_whole { tuning.whole_chunk } else { 0 };
     let coalesced = tuning.coalesced_rows.min(chunk).min(whole);
@@ -83,15 +83,10 @@ impl<D: Device> Batches<D> {
         Ok(Self { set, devices, machine, executor, merger })
     }
 
-    /// Returns what a slot takes per operation.
-    pub(super) fn footprint(&self) -> Footprint {
-        Footprint::of(self.set, self.machine.tuning)
-    }
-
     /// Makes the batches that are under way begin no further chunk.
     pub(super) fn cancel(&self) {
         self.executor.cancel();
-        self.merger.wake();
+        self.merger.lanes.wake();
     }
 
     /// Overwrites the memory of every slot and of small batches with zeros. Memory in use is wiped
@@ -116,36 +111,35 @@ impl<D: Device> Batches<D> {
         outputs: &Outputs<'_, D::Queue>,
         first: usize,
     ) -> Plan<'static> {
-        let queue = self.executor.queue();
-        let of = |rows: Option<Source<'_, _>>| rows.map(|rows| place_of(queue, rows));
-        let to = |rows: &Option<_>| rows.as_ref().map(|rows| place_to(queue, rows));
-        let keys = of(job.rows).or_else(|| to(&outputs.keys));
-        let rows = to(&outputs.rows).or_else(|| of(job.ciphertexts)).or(keys);
+        let place = |rows| match rows {
+            Some(Source::Device(_)) => Place::Device,
+            Some(Source::Host(bytes)) if self.executor.queue().is_registered(bytes) => {
+                Place::Pinned
+            }
+            _ => Place::Pageable,
+        };
+        let keys = job.rows.or_else(|| source_of(&outputs.keys));
+        let rows = source_of(&outputs.rows).or(job.ciphertexts).or(keys);
         let seeds = match job.seeds {
             JobSeeds::Each(Source::Device(_)) => Place::Device,
             _ => Place::Pageable,
         };
-        let places = Arrays {
-            seeds,
-            keys: keys.unwrap_or_default(),
-            rows: rows.unwrap_or_default(),
-            results: to(&outputs.secrets).unwrap_or_default(),
-        };
+        let (keys, rows, results) = (place(keys), place(rows), place(source_of(&outputs.secrets)));
         let request = Request {
             shape: self.set.shape(job.operation),
             count,
             keys: job.keys,
             has_rows: job.loaded.is_some_and(|loaded| loaded.rows.is_some()),
             are_unchecked: job.are_unchecked,
-            are_expanded: matches!(job.seeds, JobSeeds::Expand(..)),
-            places,
+            are_expanded: matches!(job.seeds, JobSeeds::Expand(_)),
+            places: Arrays { seeds, keys, rows, results },
             first,
         };
         plan(request, &self.machine)
     }
 
     /// Does a batch of `count` operations. If a row is refused, other operations may have been
-    /// done.
+    /// done. If encapsulation keys have no place, only decapsulation keys are generated.
     pub(super) fn run(
         &self,
         mut job: Job<'_, D::Queue>,
@@ -153,6 +147,9 @@ impl<D: Device> Batches<D> {
         outputs: Outputs<'_, D::Queue>,
     ) -> Result<(), EngineError> {
         let is_cancelled = &self.executor.cancellation();
+        if job.operation == Operation::KeyPairs && outputs.keys.is_none() {
+            job.operation = Operation::PrivateKeys;
+        }
         let first = job.on.map_or_else(|| self.executor.next_batch(), |(device, _)| device);
         let plan = self.plan(&job, count, &outputs, first);
         let kind = job.operation.kind();
@@ -172,14 +169,10 @@ impl<D: Device> Batches<D> {
             }
             _ => {}
         }
-        let executed = self.execute(is_cancelled, &job, &plan, outputs);
-        // A refused key counts more than the end of the batch: the caller may use the outputs that
-        // the other error names.
-        job.faults.none(kind, self.set.parameters.encoding)?;
-        executed
+        self.execute(is_cancelled, &job, &plan, outputs)
     }
 
-    /// Does what a plan says.
+    /// Does what a plan says. Then returns which row is not a key, if the device has found one.
     fn execute<'env>(
         &self,
         is_cancelled: &IsCancelled<'_>,
@@ -198,13 +191,16 @@ impl<D: Device> Batches<D> {
             |scope, slot, chunk, outputs| slot.issue(scope, job, chunk, outputs),
             |slot, issued| slot.finish(job, issued),
         );
+        // A refused key counts more than the end of the batch: the caller may use the outputs that
+        // the other error names.
+        job.faults.none(job.operation.kind(), self.set.parameters.encoding)?;
         let is_loading = plan.shape().traffic == Traffic::Loading;
         done.map_err(|Stopped { failure, done }| match failure {
             // After a failure, memory of a device has unspecified content, and no key is loaded.
             Some(error) if job.on.is_some() || is_loading => error.into(),
             Some(error) => EngineError::Device { error, done },
             None if is_loading => EngineError::Cancelled { done: Vec::new() },
-            None if job.on.is_some() => EngineError::Cancelled { done: joined(done) },
+            None if job.on.is_some() => EngineError::Cancelled { done: joined(&done) },
             None => EngineError::Cancelled { done },
         })
     }
@@ -238,24 +234,18 @@ impl<D: Device> Batches<D> {
         keys: Source<'_, <D::Queue as Queue>::Memory>,
         on: Option<(usize, &D::Queue)>,
     ) -> Result<LoadedKeys, EngineError> {
-        let bytes = match keys {
-            Source::Host(bytes) => bytes.len(),
-            Source::Device(memory) => memory.bytes(),
-        };
         let kind = operation.kind();
-        let count = bytes / self.set.key_bytes(kind);
+        let count = bytes_of(keys) / self.set.key_bytes(kind);
         let devices = if count == 1 && on.is_none() { self.devices.len() } else { 1 };
         let (mut chunks, mut chunk) = (Vec::new(), 0);
         let is_cancelled = self.executor.cancellation();
+        let job = Job { rows: Some(keys), ..Job::new(operation, on) };
         for first in 0..devices {
-            let job = Job { rows: Some(keys), ..Job::new(operation, on) };
             let first = on.map_or(first, |(device, _)| device);
             let plan = self.plan(&job, count, &Outputs::default(), first);
             let mut decoded: Vec<Option<Decoded<_>>> = (0..plan.len()).map(|_| None).collect();
             let outputs = Outputs { decoded: &mut decoded, ..Outputs::default() };
-            let executed = self.execute(&is_cancelled, &job, &plan, outputs);
-            job.faults.none(kind, self.set.parameters.encoding)?;
-            executed?;
+            self.execute(&is_cancelled, &job, &plan, outputs)?;
             chunks.extend(decoded.into_iter().flatten());
             chunk = plan.chunk;
         }
@@ -288,13 +278,15 @@ fn checked(
 }
 
 /// Joins ranges of which one begins where the last one ends.
-fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let mut joined: Vec<Range<usize>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => joined.push(range),
-        }
+fn joined(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+    let runs = ranges.chunk_by(|range, next| range.end == next.start);
+    runs.map(|run| run[0].start..run[run.len() - 1].end).collect()
+}
+
+/// Returns the memory to which a batch writes as the same memory to read.
+fn source_of<'a, M>(to: &'a Option<Target<'_, M>>) -> Option<Source<'a, M>> {
+    match to.as_ref()? {
+        Target::Host(bytes) => Some(Source::Host(bytes)),
+        Target::Device(memory) => Some(Source::Device(*memory)),
     }
-    joined
 }

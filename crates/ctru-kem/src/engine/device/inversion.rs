@@ -10,12 +10,11 @@
 use std::sync::OnceLock;
 use std::vec::Vec;
 
-use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{Buffer, Queue, RuntimeError};
 
-use super::launches::Launches;
+use super::launches::{Launches, named};
 use super::powers::{Maps, Powers, SharedMaps, padded};
 use super::set::Set;
 
@@ -46,6 +45,12 @@ fn level_sizes(leaves: usize, roots: usize) -> impl ExactSizeIterator<Item = usi
     (1..levels + 1).map(move |level| leaves.div_ceil(1 << level))
 }
 
+/// Returns the bytes of the levels of a tree, without the memory for powers.
+pub(super) fn tree_bytes(set: &Set, tuning: &Tuning, leaves: usize) -> usize {
+    let (_, least) = tuning.most_and_least_roots();
+    level_sizes(leaves, least).sum::<usize>() * set.row * size_of::<u16>()
+}
+
 impl<Q: Queue> Tree<Q> {
     /// Allocates the tree for chunks of at most `leaves` operations.
     pub(super) fn new(
@@ -62,13 +67,12 @@ impl<Q: Queue> Tree<Q> {
     }
 
     /// Returns all arrays, for wiping.
-    pub(super) fn memory(&self) -> impl Iterator<Item = &Buffer<u16, Q::Memory>> {
+    pub(super) fn memory(&self) -> impl Iterator<Item = &Q::Memory> {
         // Without `..`, so that no array can be forgotten.
         let Self { levels, maps: _, most_roots: _, roots } = self;
-        let roots = roots.get().and_then(Option::as_ref);
-        let roots =
-            roots.into_iter().flat_map(|(powers, elements)| powers.memory().chain([elements]));
-        levels.iter().chain(roots)
+        let roots = roots.get().and_then(Option::as_ref).into_iter();
+        let roots = roots.flat_map(|(powers, elements)| powers.memory().chain([elements]));
+        levels.iter().chain(roots).map(|array| &**array)
     }
 
     /// Returns the matrices, and the memory for roots that are inverted by powers. Returns `None`
@@ -84,36 +88,28 @@ impl<Q: Queue> Tree<Q> {
         Some((maps, self.roots.get_or_init(allocate).as_ref()?))
     }
 
-    /// Adds the launches that write the inverses of the first `count` secret polynomials `f` to
-    /// `inverses`.
-    ///
-    /// `inverses` and `scratch` have at least `count` rows each.
+    /// Adds the launches that write the inverses of the secret polynomials of a chunk, the leaves,
+    /// to `inverses`. `inverses` and `scratch` have a row for each of them.
     pub(super) fn invert<'a>(
         &'a self,
         launches: &mut Launches<'a, Q>,
         queue: &Q,
-        count: usize,
-        f: &'a Buffer<u8, Q::Memory>,
+        leaves: &'a Buffer<u8, Q::Memory>,
         inverses: &'a Buffer<u16, Q::Memory>,
         scratch: &'a Buffer<u16, Q::Memory>,
     ) {
-        let (set, kernels) = (launches.set, launches.kernels);
-        let tree = &self.levels;
-        let sizes: Vec<usize> = level_sizes(count, kernels.roots).collect();
+        let (set, kernels, tree) = (launches.set, launches.kernels, &self.levels);
+        let sizes: Vec<usize> = level_sizes(launches.count(), kernels.roots).collect();
         let top = sizes.len() - 1;
         let powers = if kernels.by_powers { self.powers(queue, set) } else { None };
         let nodes = |level: usize| match powers {
             Some((_, (_, elements))) if level == top => elements,
             _ => &tree[level],
         };
-        let of = |count: usize| Batch::each(count as u32);
-        let leaves = f;
-        let arrays = table::MULTIPLY_LEAVES::<Q::Memory> { leaves, parents: nodes(0) };
-        launches.add(arrays, of(count));
+        launches.add(named!(MULTIPLY_LEAVES: leaves, parents = nodes(0)));
         for level in 1..sizes.len() {
             let (nodes, parents) = (nodes(level - 1), nodes(level));
-            let arrays = table::MULTIPLY_NODES::<Q::Memory> { nodes, parents };
-            launches.add(arrays, of(sizes[level - 1]));
+            launches.add_rows(sizes[level - 1], named!(MULTIPLY_NODES: nodes, parents));
         }
         // The inverses of successive levels alternate between the two arrays, because a launch
         // reads one level and writes the next. Level 0 is in `scratch`, so that the last launch
@@ -122,59 +118,58 @@ impl<Q: Queue> Tree<Q> {
         match powers {
             Some((maps, (powers, elements))) => {
                 let steps = powers.steps(set.chain, maps, sizes[top], elements, of_level(top));
-                launches.extend(steps);
+                launches.list.extend(steps);
             }
             None => {
                 let (elements, inverses) = (nodes(top), of_level(top));
-                launches.add(table::INVERT::<Q::Memory> { elements, inverses }, of(sizes[top]));
+                launches.add_rows(sizes[top], named!(INVERT: elements, inverses));
             }
         }
         for level in (0..top).rev() {
             let (parents, nodes, inverses) = (of_level(level + 1), &tree[level], of_level(level));
-            let arrays = table::DIVIDE_NODES::<Q::Memory> { parents, nodes, inverses };
-            launches.add(arrays, of(sizes[level]));
+            launches.add_rows(sizes[level], named!(DIVIDE_NODES: parents, nodes, inverses));
         }
-        let arrays = table::DIVIDE_LEAVES::<Q::Memory> { parents: of_level(0), leaves, inverses };
-        launches.add(arrays, of(count));
+        launches.add(named!(DIVIDE_LEAVES: parents = of_level(0), leaves, inverses));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ctru_gpu_runtime::Device;
+    use ctru_gpu_kernels::descriptor::Batch;
     use ctru_gpu_runtime::batch::plan::Kernels;
     use ctru_gpu_runtime::emulated::EmulatedDevice;
+    use ctru_gpu_runtime::{Device, DeviceMemory};
 
     use super::*;
+    use crate::engine::device::buffers::Scratch;
+    use crate::engine::device::slot::Slot;
     use crate::{CtruPrime653, ParameterSet};
 
-    /// Checks that the arrays for wiping are all that a tree allocates, except for the matrices.
+    /// Checks that the arrays for wiping are all that a slot allocates, except for the matrices.
     #[test]
-    fn all_memory_of_a_tree_is_wiped() {
+    fn all_memory_of_a_slot_is_wiped() {
         let device = EmulatedDevice::new();
-        let queue = device.queue().unwrap();
+        let queue = || device.queue().unwrap();
         let set = Set::of(<CtruPrime653>::PARAMETERS).unwrap();
         let maps = SharedMaps::default();
-        assert!(maps.get_or_init(|| Maps::new(&queue, set.chain).ok()).is_some());
+        assert!(maps.get_or_init(|| Maps::new(&queue(), set.chain).ok()).is_some());
         let used = || {
             let memory = device.memory_info().unwrap();
             memory.total - memory.free
         };
         let before = used();
-        let tree = Tree::new(&queue, set, 101, Tuning::of(""), maps).unwrap();
-        let wiped = || tree.memory().map(|array| size_of::<u16>() * array.len()).sum::<usize>();
-        let levels = wiped();
-        assert!(levels > 0 && levels == used() - before);
-        // Only powers need more memory.
-        let f = queue.allocate(101 * set.row).unwrap();
-        let [inverses, scratch] = [(); 2].map(|()| queue.allocate(101 * set.row).unwrap());
-        let before = used() - levels;
+        let slot = Slot::new(queue(), set, 101, Tuning::of(""), maps).unwrap();
+        let wiped = || slot.device_memory().map(DeviceMemory::bytes).sum::<usize>();
+        let without_powers = wiped();
+        let Scratch { decoded, operands, products, .. } = &slot.scratch;
         for by_powers in [false, true] {
+            assert!(wiped() == used() - before && wiped() == without_powers);
             let kernels = Kernels { roots: 8, by_powers, ..Kernels::default() };
-            let mut launches = Launches::new(set, kernels);
-            tree.invert(&mut launches, &queue, 101, &f, &inverses, &scratch);
-            assert!(wiped() == used() - before && (wiped() > levels) == by_powers);
+            let mut launches = Launches::new(set, kernels, &slot.scratch, Batch::each(101));
+            slot.tree.invert(&mut launches, &slot.queue, &decoded.f, operands, products);
         }
+        // Only powers need more memory.
+        assert!(wiped() == used() - before && wiped() > without_powers);
     }
 
     /// A tree is allocated for the most leaves and the fewest roots, and serves every smaller chunk

@@ -4,24 +4,33 @@ use core::mem;
 use core::ops::Range;
 use std::vec::Vec;
 
-use ctru_gpu_runtime::Queue;
-use ctru_gpu_runtime::batch::plan::{Keys, Place, Shape};
+use ctru_gpu_runtime::batch::plan::{Keys, Shape};
 use ctru_gpu_runtime::batch::travel::{Source, Target};
+use ctru_gpu_runtime::{DeviceMemory, Queue};
 use zeroize::Zeroizing;
 
 use super::buffers::Decoded;
 use super::check::Faults;
 use super::set::{Kind, Operation, Set};
 use crate::engine::{EngineError, Expand, LoadedKeys};
-use crate::expand::Purpose;
 use crate::hash::SHARED_SECRET_BYTES;
 
 /// The seeds of a batch.
 pub(super) enum JobSeeds<'a, M> {
     None,
     Each(Source<'a, M>),
-    /// A master seed, and the purpose for which seeds are expanded from it.
-    Expand(Expand<'a>, Purpose),
+    /// A master seed.
+    Expand(Expand<'a>),
+}
+
+/// The keys of a batch.
+pub(super) enum JobKeys<'a, M> {
+    /// One row for all operations, or one for each.
+    Rows {
+        rows: Source<'a, M>,
+        are_unchecked: bool,
+    },
+    Loaded(&'a LoadedKeys),
 }
 
 /// Decoded keys on the devices, cut into the chunks of the batches that use them.
@@ -77,28 +86,38 @@ impl<'a, Q: Queue> Job<'a, Q> {
         }
     }
 
-    /// Returns the batch with these rows of keys: one for all operations, or one for each.
-    pub(super) fn with_rows(
-        self,
-        rows: Source<'a, Q::Memory>,
-        is_one: bool,
-        are_unchecked: bool,
-    ) -> Self {
-        let keys = if is_one { Keys::One } else { Keys::Each };
-        Self { keys, rows: Some(rows), are_unchecked, ..self }
-    }
-
-    /// Returns the batch with loaded keys.
+    /// Returns a batch with these keys, without seeds and ciphertexts. A row has `row` bytes.
     ///
     /// # Errors
     /// [`EngineError::ForeignKeys`] if an engine of another type has loaded them.
-    pub(super) fn with_loaded(self, keys: &'a LoadedKeys) -> Result<Self, EngineError>
+    pub(super) fn with_keys(
+        operation: Operation,
+        on: Option<(usize, &'a Q)>,
+        keys: JobKeys<'a, Q::Memory>,
+        row: usize,
+    ) -> Result<Self, EngineError>
     where
         Q: 'static,
     {
-        let loaded: &LoadedChunks<Q> = keys.decoded()?;
-        let keys = if loaded.keys == 1 { Keys::LoadedOne } else { Keys::LoadedEach };
-        Ok(Self { keys, loaded: Some(loaded), ..self })
+        let job = Self::new(operation, on);
+        Ok(match keys {
+            JobKeys::Rows { rows, are_unchecked } => {
+                let keys = if bytes_of(rows) == row { Keys::One } else { Keys::Each };
+                Self { keys, rows: Some(rows), are_unchecked, ..job }
+            }
+            JobKeys::Loaded(loaded) => {
+                let keys = if loaded.count() == 1 { Keys::LoadedOne } else { Keys::LoadedEach };
+                Self { keys, loaded: Some(loaded.decoded()?), ..job }
+            }
+        })
+    }
+}
+
+/// Returns the bytes of rows.
+pub(super) fn bytes_of<M: DeviceMemory>(rows: Source<'_, M>) -> usize {
+    match rows {
+        Source::Host(bytes) => bytes.len(),
+        Source::Device(memory) => memory.bytes(),
     }
 }
 
@@ -127,14 +146,14 @@ impl<'a, Q: Queue> Outputs<'a, Q> {
         shape: &Shape,
         ranges: impl Iterator<Item = Range<usize>>,
     ) -> impl Iterator<Item = Self> {
-        let (keys, rows) = (set.sizes.encapsulation_key, shape.bytes.rows);
+        let (key, row) = (set.sizes.encapsulation_key, shape.bytes.rows);
+        let split = |array: &mut Option<Target<'a, _>>, len| {
+            array.as_mut().map(|array| split_off(array, len))
+        };
         ranges.map(move |range| Self {
-            keys: self.keys.as_mut().map(|array| split_off(array, keys * range.len())),
-            rows: self.rows.as_mut().map(|array| split_off(array, rows * range.len())),
-            secrets: self
-                .secrets
-                .as_mut()
-                .map(|array| split_off(array, SHARED_SECRET_BYTES * range.len())),
+            keys: split(&mut self.keys, key * range.len()),
+            rows: split(&mut self.rows, row * range.len()),
+            secrets: split(&mut self.secrets, SHARED_SECRET_BYTES * range.len()),
             decoded: self.decoded.split_off_mut(..self.decoded.len().min(1)).unwrap_or_default(),
         })
     }
@@ -149,22 +168,5 @@ fn split_off<'a, M>(array: &mut Target<'a, M>, len: usize) -> Target<'a, M> {
             *bytes = rest;
             Target::Host(part)
         }
-    }
-}
-
-/// Returns where rows lie that an operation reads.
-pub(super) fn place_of<Q: Queue>(queue: &Q, rows: Source<'_, Q::Memory>) -> Place {
-    match rows {
-        Source::Device(_) => Place::Device,
-        Source::Host(bytes) if queue.is_registered(bytes) => Place::Pinned,
-        Source::Host(_) => Place::Pageable,
-    }
-}
-
-/// Returns where rows lie that an operation writes.
-pub(super) fn place_to<Q: Queue>(queue: &Q, rows: &Target<'_, Q::Memory>) -> Place {
-    match rows {
-        Target::Device(memory) => place_of(queue, Source::Device(*memory)),
-        Target::Host(bytes) => place_of(queue, Source::Host(bytes)),
     }
 }

@@ -11,23 +11,23 @@ use ctru_gpu_runtime::batch::coalesce::{Call, Coalescer, GivenUp, Limits};
 use ctru_gpu_runtime::batch::copy::{bytes_to_words, words_to_bytes};
 use ctru_gpu_runtime::batch::execute::{Executor, IsCancelled};
 use ctru_gpu_runtime::batch::plan::{Kernels, Machine, Plan};
-use ctru_gpu_runtime::batch::travel::{Rows, Source};
+use ctru_gpu_runtime::batch::travel::Source;
 use ctru_gpu_runtime::{Queue, RuntimeError, SharedMemory};
 use zeroize::Zeroizing;
 
-use super::buffers::{SEED, Seeds, Steps, Texts, ciphertexts_len, keys_len};
+use super::buffers::{SEED, words};
 use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::rejection::{GROUP, select};
 use super::scheme;
 use super::set::{Kind, Set};
 use super::slot::{Slot, host};
-use crate::engine::EngineError;
-use crate::hash::{self, Id, SEED_BYTES};
+use crate::engine::{EngineError, Seeds};
+use crate::hash::{self, SEED_BYTES};
 
 /// The pinned memory of a group, with one row per operation.
 #[derive(Debug)]
-struct Lane<Q: Queue> {
+pub(super) struct Lane<Q: Queue> {
     keys: Q::Shared<u8>,
     ciphertexts: Q::Shared<u8>,
     seeds: Q::Shared<u64>,
@@ -40,8 +40,8 @@ impl<Q: Queue> Lane<Q> {
     /// Allocates memory for groups of `rows` operations.
     fn new(queue: &Q, set: &Set, rows: usize) -> Result<Self, RuntimeError> {
         Ok(Self {
-            keys: queue.shared(keys_len(set, rows))?,
-            ciphertexts: queue.shared(ciphertexts_len(set, rows))?,
+            keys: queue.shared(words(rows * set.sizes.decapsulation_key))?,
+            ciphertexts: queue.shared(words(rows * set.sizes.ciphertext))?,
             seeds: queue.shared(rows * SEED)?,
             shared_secrets: queue.shared(rows * SEED)?,
             rejected: queue.shared(rows)?,
@@ -62,7 +62,7 @@ impl<Q: Queue> Lane<Q> {
 pub(super) struct Merger<Q: Queue> {
     /// The batches of a group have keys of the same kind, and either the host or the device rejects
     /// their ciphertexts.
-    lanes: Coalescer<(Kind, bool), Lane<Q>, RuntimeError>,
+    pub(super) lanes: Coalescer<(Kind, bool), Lane<Q>, RuntimeError>,
     /// The largest number of decapsulations of a batch for which the host computes the secrets of
     /// rejected ciphertexts.
     rejections: usize,
@@ -81,21 +81,6 @@ impl<Q: Queue> Merger<Q> {
             lanes: Coalescer::new(limits, lanes, callers, tuning.passes),
             rejections: tuning.hashes_on_host * hash::states(),
         })
-    }
-
-    /// Returns the number of operations for which the groups hold pinned memory.
-    pub(super) fn rows(&self) -> usize {
-        self.lanes.rows()
-    }
-
-    /// Returns the number of common launches so far.
-    pub(super) fn launches(&self) -> u64 {
-        self.lanes.groups()
-    }
-
-    /// Makes waiting callers ask again whether they give up.
-    pub(super) fn wake(&self) {
-        self.lanes.wake();
     }
 
     /// Overwrites all memory with zeros. The memory of a group in use is wiped when the group is
@@ -161,22 +146,22 @@ impl<Q: Queue> Small<'_, Q> {
 
     /// Writes the seeds of operations from number `first` on: of `G` at a time.
     fn write_seeds<const G: usize>(&self, mut first: usize, words: &mut [u64]) {
+        let seeds = match self.job.seeds {
+            JobSeeds::Each(Source::Host(seeds)) => Seeds::Each(seeds.as_chunks().0),
+            JobSeeds::Expand(expand) => Seeds::Expand(expand),
+            _ => return,
+        };
         for words in words.chunks_exact_mut(G * SEED) {
-            match self.job.seeds {
-                JobSeeds::Each(Source::Host(seeds)) => {
-                    bytes_to_words(&seeds[first * SEED_BYTES..][..G * SEED_BYTES], words);
-                }
-                JobSeeds::Expand(expand, purpose) => {
-                    let ids: [&Id; G] = array::from_fn(|i| {
-                        // `ID(pk)` is the beginning of the key.
-                        self.key(first + i).first_chunk().expect("a key is longer than its ID")
-                    });
-                    let mut group = Zeroizing::new([[0; SEED_BYTES]; G]);
-                    expand.write_group(purpose, first, ids, group.each_mut());
-                    bytes_to_words(group.as_flattened(), words);
-                }
-                _ => {}
-            }
+            // `ID(pk)` is the beginning of the key.
+            let id = |i| self.key(first + i).first_chunk().expect("a key is longer than its ID");
+            let mut group = Zeroizing::new([[0; SEED_BYTES]; G]);
+            seeds.write_group(
+                self.set.purpose(self.job.operation),
+                first,
+                array::from_fn(id),
+                group.each_mut(),
+            );
+            bytes_to_words(group.as_flattened(), words);
             first += G;
         }
     }
@@ -217,21 +202,19 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
         issued: impl FnOnce() -> Self::Made,
     ) -> Result<Self::Made, RuntimeError> {
         let mut slot = self.executor.take(number);
-        let Slot { queue, secrets, scratch, .. } = &mut *slot;
+        let Slot { queue, scratch, .. } = &mut *slot;
         let Lane { keys, ciphertexts, seeds, shared_secrets, rejected } = lane;
-        let seeds = Seeds { given: Rows::Slot(seeds.on_device()), expand_to: None };
-        let mut launches = Launches::new(self.set, Kernels::default());
-        let ciphertexts = ciphertexts.on_device();
-        let to = Texts { ciphertexts, shared_secrets: shared_secrets.on_device() };
-        let steps = Steps { launches: &mut launches, scratch, batch: Batch::each(rows as u32) };
-        let key = keys.on_device();
+        let batch = Batch::each(rows as u32);
+        let mut launches = Launches::new(self.set, Kernels::default(), scratch, batch);
+        let (keys, seeds) = (keys.on_device(), (seeds.on_device(), None));
+        let to = [ciphertexts.on_device(), shared_secrets.on_device()];
         match self.job.operation.kind() {
             Kind::Encapsulation => {
-                scheme::encapsulate_whole(steps, key, &seeds, to);
+                scheme::encapsulate_whole(&mut launches, keys, seeds, to);
             }
             Kind::Decapsulation => {
                 let rejected = self.host_rejects.then(|| rejected.on_device());
-                scheme::decapsulate_whole(steps, key, (&secrets.device, rejected), to);
+                scheme::decapsulate_whole(&mut launches, keys, rejected, to);
             }
         }
         launches.issue(queue)?;

@@ -16,7 +16,7 @@
 //!   those of Streamlined NTRU Prime.
 //! - `launches` is the list of launches of a chunk.
 //! - `check` finds the first row that is not a key.
-//! - `buffers` has the memory of slots and of loaded keys.
+//! - `buffers` has the memory of slots and of loaded keys, and `footprint` counts its bytes.
 //! - `inversion` is the product tree of key generation, and `powers` inverts its roots.
 //! - `set` has the sizes, the shapes of operations and the kernels of a parameter set.
 
@@ -25,6 +25,7 @@ mod buffers;
 mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod footprint;
 mod inversion;
 mod job;
 mod launches;
@@ -52,6 +53,7 @@ use ctru_gpu_runtime::batch::tuning::Tuning;
 use super::EngineError;
 use crate::parameters::Parameters;
 use batch::Batches;
+use footprint::{device_bytes, pinned_bytes};
 use set::Set;
 
 pub use ctru_gpu_runtime::{Buffer, Device, DeviceMemory, Queue, Slice};
@@ -92,7 +94,7 @@ pub struct Prepared {
     /// at the same time.
     pub slots: usize,
     /// The bytes of device memory that the slots hold, on all devices together, without the memory
-    /// for inversion by powers. The number is at most a sixteenth too large.
+    /// for inversion by powers.
     pub device_bytes: usize,
     /// The bytes of pinned host memory that the engine holds: that of the slots, and that in which
     /// small batches of several callers meet. The number is at most a sixteenth too large.
@@ -135,14 +137,13 @@ impl<D: Device> DeviceEngine<D> {
     /// - [`EngineError::Device`] if a device or the host has too little memory.
     /// - [`EngineError::Threads`] if the system does not start the threads.
     pub fn prepare(&self, parameters: Parameters) -> Result<Prepared, EngineError> {
-        let batches = self.batches(parameters)?;
-        let (chunk, slots) = (batches.machine.chunk, batches.executor.slots());
-        let footprint = batches.footprint();
+        let Batches { set, machine, executor, merger, .. } = self.batches(parameters)?;
+        let (chunk, slots) = (machine.chunk, executor.slots());
         Ok(Prepared {
             chunk,
             slots,
-            device_bytes: slots * footprint.device_bytes(chunk),
-            pinned_bytes: footprint.pinned_bytes(slots * chunk + batches.merger.rows()),
+            device_bytes: slots * device_bytes(set, self.tuning, chunk),
+            pinned_bytes: slots * pinned_bytes(set, chunk) + pinned_bytes(set, merger.lanes.rows()),
         })
     }
 
@@ -210,7 +211,7 @@ impl<D: Device> DeviceEngine<D> {
     #[doc(hidden)]
     #[must_use]
     pub fn common_launches(&self) -> u64 {
-        self.made().map(|batches| batches.merger.launches()).sum()
+        self.made().map(|batches| batches.merger.lanes.groups()).sum()
     }
 }
 

@@ -59,7 +59,7 @@ pub fn of_batch(
 
 #[cfg(test)]
 mod tests {
-    use super::super::buffers::Footprint;
+    use super::super::footprint::device_bytes;
     use super::*;
 
     #[test]
@@ -67,11 +67,11 @@ mod tests {
         // Not all sets have kernels.
         for set in Parameters::ALL.iter().filter_map(|&parameters| Set::of(parameters).ok()) {
             let tuning = Tuning::of("NVIDIA H100");
-            let footprint = Footprint::of(set, tuning);
             for memory_limit in [10 << 20, 200 << 20, 2 << 30] {
                 let options = DeviceOptions { memory_limit, ..DeviceOptions::default() };
                 let chunk = machine(set, &options, tuning, 1).unwrap().chunk;
-                assert!(chunk > 0 && options.slots * footprint.device_bytes(chunk) <= memory_limit);
+                let bytes = options.slots * device_bytes(set, tuning, chunk);
+                assert!(chunk > 0 && bytes <= memory_limit);
             }
         }
     }

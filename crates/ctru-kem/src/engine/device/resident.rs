@@ -8,12 +8,11 @@ use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
 use super::DeviceEngine;
 use super::batch::Batches;
-use super::job::{Job, JobSeeds, Outputs};
+use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::set::{Operation, Set};
 use crate::Sizes;
 use crate::engine::rows::is_refusal;
 use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, Seeds};
-use crate::expand::Purpose;
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::parameters::Parameters;
 
@@ -230,10 +229,10 @@ impl<'a, M: DeviceMemory> ResidentSeeds<'a, M> {
         }
     }
 
-    fn of_job(self, purpose: Purpose) -> JobSeeds<'a, M> {
+    fn of_job(self) -> JobSeeds<'a, M> {
         match self {
             Self::Each(seeds) => JobSeeds::Each(Source::Device(seeds)),
-            Self::Expand(expand) => JobSeeds::Expand(expand, purpose),
+            Self::Expand(expand) => JobSeeds::Expand(expand),
         }
     }
 }
@@ -243,25 +242,25 @@ impl<D: Device> Resident<'_, D> {
         self.batches.set
     }
 
-    /// Returns the number of the device that owns arrays.
+    /// Returns the number of the device that owns arrays, and the queue whose work comes first.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if no device of the engine owns all of them, or if the queue whose
-    /// work comes first belongs to another device.
-    fn device_of<'m>(
+    /// [`EngineError::Device`] if no device of the engine owns all of them, or if the queue belongs
+    /// to another device.
+    fn on<'m>(
         &self,
         arrays: impl Iterator<Item = &'m Memory<D>> + Clone,
-    ) -> Result<usize, EngineError>
+    ) -> Result<Option<(usize, &D::Queue)>, EngineError>
     where
         Memory<D>: 'm,
     {
         // A queue makes slices of memory of its own device only.
         arrays.clone().try_for_each(|array| self.after.slice::<u8>(array, 0..0).map(drop))?;
-        let mut devices = self.batches.devices.iter();
         let owns_all = |device: &D| arrays.clone().all(|array| device.owns(array));
-        let owner = devices.position(owns_all);
-        let foreign = RuntimeError::Foreign { what: "device memory", owner: "device" };
-        owner.ok_or_else(|| foreign.into())
+        match self.batches.devices.iter().position(owns_all) {
+            Some(device) => Ok(Some((device, self.after))),
+            None => Err(RuntimeError::Foreign { what: "device memory", owner: "device" }.into()),
+        }
     }
 
     /// Returns the number of encapsulations or decapsulations with these arrays.
@@ -293,13 +292,8 @@ impl<D: Device> Resident<'_, D> {
         }
         seeds.check::<KEY_PAIR_SEED_BYTES>(count)?;
         let keys = encapsulation_keys.into_iter().chain([decapsulation_keys]);
-        let device = self.device_of(keys.chain(seeds.memory()))?;
-        let operation = match encapsulation_keys {
-            Some(_) => Operation::KeyPairs,
-            None => Operation::PrivateKeys,
-        };
-        let mut job = Job::new(operation, Some((device, self.after)));
-        job.seeds = seeds.of_job(self.set().key_generation);
+        let on = self.on(keys.chain(seeds.memory()))?;
+        let job = Job { seeds: seeds.of_job(), ..Job::new(Operation::KeyPairs, on) };
         let keys = encapsulation_keys.map(Target::Device);
         let rows = Some(Target::Device(decapsulation_keys));
         self.batches.run(job, count, Outputs { keys, rows, ..Outputs::default() })
@@ -320,7 +314,7 @@ impl<D: Device> Resident<'_, D> {
         seeds.check::<SEED_BYTES>(count)?;
         let arrays = [Some(ciphertexts), Some(shared_secrets), seeds.memory()];
         let mut job = self.job(Operation::Encapsulation, keys, count, arrays)?;
-        job.seeds = seeds.of_job(self.set().encapsulation);
+        job.seeds = seeds.of_job();
         let (rows, secrets) = (Target::Device(ciphertexts), Target::Device(shared_secrets));
         let outputs = Outputs { rows: Some(rows), secrets: Some(secrets), ..Outputs::default() };
         self.run(job, count, outputs, shared_secrets)
@@ -354,24 +348,23 @@ impl<D: Device> Resident<'_, D> {
         arrays: [Option<&'j Memory<D>>; 3],
     ) -> Result<Job<'j, D::Queue>, EngineError> {
         let row = self.set().key_bytes(operation.kind());
-        let rows = match keys {
-            ResidentKeys::Unchecked(rows) | ResidentKeys::Trusted(rows) => Some(rows),
-            ResidentKeys::Loaded(_) => None,
-        };
-        let is_one = rows.is_some_and(|rows| rows.bytes() == row);
-        if let (Some(rows), false) = (rows, is_one) {
-            check_bytes("keys", count * row, rows)?;
-        }
-        let device = self.device_of(arrays.into_iter().chain([rows]).flatten())?;
-        let job = Job::new(operation, Some((device, self.after)));
-        Ok(match keys {
-            ResidentKeys::Unchecked(rows) => job.with_rows(Source::Device(rows), is_one, true),
-            ResidentKeys::Trusted(rows) => job.with_rows(Source::Device(rows), is_one, false),
-            ResidentKeys::Loaded(keys) => {
-                KeyRows::Loaded(keys).check(self.set().parameters, 0, count)?;
-                job.with_loaded(keys)?
+        let rows = |rows: &'j Memory<D>, are_unchecked| {
+            if rows.bytes() != row {
+                check_bytes("keys", count * row, rows)?;
             }
-        })
+            let keys = JobKeys::Rows { rows: Source::Device(rows), are_unchecked };
+            Ok::<_, EngineError>((Some(rows), keys))
+        };
+        let (rows, keys) = match keys {
+            ResidentKeys::Unchecked(keys) => rows(keys, true)?,
+            ResidentKeys::Trusted(keys) => rows(keys, false)?,
+            ResidentKeys::Loaded(keys) => {
+                KeyRows::Loaded(keys).check(self.set().parameters, row, count)?;
+                (None, JobKeys::Loaded(keys))
+            }
+        };
+        let on = self.on(arrays.into_iter().chain([rows]).flatten())?;
+        Job::with_keys(operation, on, keys, row)
     }
 
     /// Does a batch. If a row was refused, overwrites the shared secrets with zeros, so that those
@@ -414,7 +407,7 @@ impl<D: Device> Resident<'_, D> {
 
     fn check(&self, operation: Operation, keys: &Memory<D>) -> Result<(), EngineError> {
         let count = rows("keys", self.set().key_bytes(operation.kind()), keys)?;
-        let on = Some((self.device_of(iter::once(keys))?, self.after));
+        let on = self.on(iter::once(keys))?;
         if !self.set().shape(operation).refuses_keys {
             return Ok(());
         }
@@ -446,7 +439,7 @@ impl<D: Device> Resident<'_, D> {
 
     fn load(&self, operation: Operation, keys: &Memory<D>) -> Result<LoadedKeys, EngineError> {
         rows("keys", self.set().key_bytes(operation.kind()), keys)?;
-        let on = Some((self.device_of(iter::once(keys))?, self.after));
+        let on = self.on(iter::once(keys))?;
         self.batches.load(operation, Source::Device(keys), on)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::vec::Vec;
 
+use ctru_gpu_runtime::Device;
 use ctru_gpu_runtime::batch::travel::{Source, Target};
-use ctru_gpu_runtime::{Device, Queue};
 
 use super::DeviceEngine;
-use super::job::{Job, JobSeeds, Outputs};
+use super::job::{Job, JobKeys, JobSeeds, Outputs};
 use super::set::{Operation, Set};
 use crate::batch::count_rows;
 use crate::engine::lengths::{check_generation, check_operations};
@@ -14,29 +14,24 @@ use crate::engine::rows::without_secrets_if_refused;
 use crate::engine::{
     BatchEngine, EngineError, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, PinnedBytes, Seeds,
 };
-use crate::expand::Purpose;
 use crate::hash::SEED_BYTES;
 use crate::parameters::Parameters;
 
-/// Returns a batch with these keys. A row has `row` bytes.
-fn job<Q: Queue + 'static>(
-    operation: Operation,
-    keys: KeyRows<'_>,
-    row: usize,
-) -> Result<Job<'_, Q>, EngineError> {
-    let job = Job::new(operation, None);
-    Ok(match keys {
-        KeyRows::Loaded(keys) => job.with_loaded(keys)?,
-        KeyRows::Trusted(rows) => job.with_rows(Source::Host(rows), rows.len() == row, false),
-        KeyRows::Unchecked(rows) => job.with_rows(Source::Host(rows), rows.len() == row, true),
-    })
+/// Returns the keys of a batch.
+fn job_keys<M>(keys: KeyRows<'_>) -> JobKeys<'_, M> {
+    let rows = |rows, are_unchecked| JobKeys::Rows { rows: Source::Host(rows), are_unchecked };
+    match keys {
+        KeyRows::Loaded(keys) => JobKeys::Loaded(keys),
+        KeyRows::Trusted(keys) => rows(keys, false),
+        KeyRows::Unchecked(keys) => rows(keys, true),
+    }
 }
 
 /// Returns the seeds of a batch.
-fn job_seeds<const N: usize, M>(seeds: Seeds<'_, N>, purpose: Purpose) -> JobSeeds<'_, M> {
+fn job_seeds<const N: usize, M>(seeds: Seeds<'_, N>) -> JobSeeds<'_, M> {
     match seeds {
         Seeds::Each(seeds) => JobSeeds::Each(Source::Host(seeds.as_flattened())),
-        Seeds::Expand(expand) => JobSeeds::Expand(expand, purpose),
+        Seeds::Expand(expand) => JobSeeds::Expand(expand),
     }
 }
 
@@ -55,12 +50,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         check_generation(parameters, seeds, encapsulation_keys.as_deref(), decapsulation_keys)?;
         let batches = self.batches(parameters)?;
         let count = decapsulation_keys.len() / parameters.sizes().decapsulation_key;
-        let operation = match encapsulation_keys {
-            Some(_) => Operation::KeyPairs,
-            None => Operation::PrivateKeys,
-        };
-        let mut job = Job::new(operation, None);
-        job.seeds = job_seeds(seeds, batches.set.key_generation);
+        let job = Job { seeds: job_seeds(seeds), ..Job::new(Operation::KeyPairs, None) };
         let keys = encapsulation_keys.map(Target::Host);
         let rows = Some(Target::Host(decapsulation_keys));
         batches.run(job, count, Outputs { keys, rows, ..Outputs::default() })
@@ -78,8 +68,8 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         seeds.check(count)?;
         let batches = self.batches(parameters)?;
-        let mut job = job(Operation::Encapsulation, keys, row)?;
-        job.seeds = job_seeds(seeds, batches.set.encapsulation);
+        let mut job = Job::with_keys(Operation::Encapsulation, None, job_keys(keys), row)?;
+        job.seeds = job_seeds(seeds);
         let rows = Some(Target::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { rows, secrets, ..Outputs::default() });
@@ -96,7 +86,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let row = parameters.sizes().decapsulation_key;
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         let batches = self.batches(parameters)?;
-        let mut job = job(Operation::Decapsulation, keys, row)?;
+        let mut job = Job::with_keys(Operation::Decapsulation, None, job_keys(keys), row)?;
         job.ciphertexts = Some(Source::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { secrets, ..Outputs::default() });

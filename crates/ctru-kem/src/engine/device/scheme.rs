@@ -2,48 +2,40 @@
 //! Algorithms 4 to 6). Each function adds to a list. `ntruprime` has what differs for Streamlined
 //! NTRU Prime.
 
-use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::{Order, Queue};
 
-use super::buffers::{Decoded, Scratch, Seeds, Steps, Texts};
-use super::launches::Launches;
+use super::buffers::{Decoded, Scratch};
+use super::inversion::Tree;
+use super::launches::{Launches, Seeds, Texts, named};
 use super::ntruprime;
 use super::set::Kind;
-
-/// Returns the batch of `count` operations with this number of keys. If it is 1, all operations
-/// share the key; otherwise each has its own.
-pub(super) fn batch_of(count: usize, keys: usize) -> Batch {
-    if keys == 1 { Batch::shared(count as u32) } else { Batch::each(count as u32) }
-}
 
 /// Generates decapsulation keys and writes them to `to`. The polynomials `h` remain in the buffer
 /// `products`.
 pub(super) fn generate<'a, Q: Queue>(
-    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
-    queue: &Q,
-    Seeds { given, expand_to }: &'a Seeds<'a, Q>,
+    launches: &mut Launches<'a, Q>,
+    (tree, queue): (&'a Tree<Q>, &Q),
+    (given, expand_to): Seeds<'a, Q::Memory>,
     to: &'a Q::Memory,
 ) {
     let seeds = expand_to.unwrap_or(given);
     if expand_to.is_some() {
-        let arrays = table::EXPAND_KEY_PAIR_SEEDS::<Q::Memory> { expansion: given, seeds };
-        launches.add(arrays, batch);
+        launches.add(named!(EXPAND_KEY_PAIR_SEEDS: expansion = given, seeds));
     }
     if launches.set.is_ntru_prime {
-        return ntruprime::generate(Steps { launches, scratch, batch }, queue, seeds, to);
+        return ntruprime::generate(launches, (tree, queue), seeds, to);
     }
-    let Scratch { coins, g_coins, operands, products, tree, decoded, .. } = scratch;
+    let Scratch { coins, g_coins, operands, products, decoded, .. } = launches.scratch;
     let Decoded { f, z, .. } = decoded;
-    let drawn = table::DERIVE_KEY_PAIR::<Q::Memory> { seeds, f_coins: coins, g_coins, z };
-    launches.add(drawn, batch);
-    launches.add(table::SAMPLE_SECRET::<Q::Memory> { coins, secret: f }, batch);
-    tree.invert(launches, queue, batch.operations() as usize, f, operands, products);
+    launches.add(named!(DERIVE_KEY_PAIR: seeds, f_coins = coins, g_coins, z));
+    launches.add(named!(SAMPLE_SECRET: coins, secret = f));
+    tree.invert(launches, queue, f, operands, products);
     // h = g / f
     let (large, coins, product) = (operands, g_coins, products);
-    launches.add(table::POLYPHASE_COINS::<Q::Memory> { large, coins, product }, batch);
-    let key = table::PACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { f, h: product, z, keys: to };
-    launches.add_keys(&table::PACK_SECRET_KEY_PACKED13, key, batch);
+    launches.add(named!(POLYPHASE_COINS: large, coins, product));
+    let arrays = named!(PACK_SECRET_KEY_MIXED_RADIX: f, h = product, z, keys = to);
+    launches.add_keys(launches.count(), &table::PACK_SECRET_KEY_PACKED13, arrays);
 }
 
 /// Encodes `count` polynomials `h` to encapsulation keys.
@@ -53,8 +45,7 @@ pub(super) fn encode<'a, Q: Queue>(
     keys: &'a Q::Memory,
     count: usize,
 ) {
-    let arrays = table::ENCODE_MIXED_RADIX { h, keys };
-    launches.add_keys(&table::ENCODE_PACKED13, arrays, Batch::each(count as u32));
+    launches.add_keys(count, &table::ENCODE_PACKED13, named!(ENCODE_MIXED_RADIX: h, keys));
 }
 
 /// Decodes `count` keys. If they are `unchecked`, one word for each goes to `faults`.
@@ -65,165 +56,127 @@ pub(super) fn decode<'a, Q: Queue>(
     to: &'a Decoded<Q>,
     (unchecked, faults): (bool, &'a Q::Memory),
 ) {
-    let all = Batch::each(count as u32);
     let Decoded { f, z, h, ids } = to;
     if launches.set.is_ntru_prime {
         return ntruprime::decode(launches, kind, (keys, count), to, faults);
     }
     match (kind, unchecked) {
         (Kind::Encapsulation, false) => {
-            let arrays = table::DECODE_MIXED_RADIX::<Q::Memory> { keys, h, ids };
-            launches.add_keys(&table::DECODE_PACKED13, arrays, all);
+            let arrays = named!(DECODE_MIXED_RADIX: keys, h, ids);
+            launches.add_keys(count, &table::DECODE_PACKED13, arrays);
         }
         (Kind::Encapsulation, true) => {
-            let arrays =
-                table::VALIDATE_PUBLIC_KEY_MIXED_RADIX::<Q::Memory> { keys, h, ids, faults };
-            launches.add_keys(&table::VALIDATE_PUBLIC_KEY_PACKED13, arrays, all);
+            let arrays = named!(VALIDATE_PUBLIC_KEY_MIXED_RADIX: keys, h, ids, faults);
+            launches.add_keys(count, &table::VALIDATE_PUBLIC_KEY_PACKED13, arrays);
         }
         (Kind::Decapsulation, false) => {
-            let arrays = table::UNPACK_SECRET_KEY_MIXED_RADIX::<Q::Memory> { keys, f, h, ids, z };
-            launches.add_keys(&table::UNPACK_SECRET_KEY_PACKED13, arrays, all);
+            let arrays = named!(UNPACK_SECRET_KEY_MIXED_RADIX: keys, f, h, ids, z);
+            launches.add_keys(count, &table::UNPACK_SECRET_KEY_PACKED13, arrays);
         }
         (Kind::Decapsulation, true) => {
-            let arrays =
-                table::VALIDATE_SECRET_KEY_MIXED_RADIX::<Q::Memory> { keys, f, h, ids, z, faults };
-            launches.add_keys(&table::VALIDATE_SECRET_KEY_PACKED13, arrays, all);
+            let arrays = named!(VALIDATE_SECRET_KEY_MIXED_RADIX: keys, f, h, ids, z, faults);
+            launches.add_keys(count, &table::VALIDATE_SECRET_KEY_PACKED13, arrays);
         }
     }
 }
 
 /// Encapsulates to decoded keys.
 pub(super) fn encapsulate<'a, Q: Queue>(
-    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
+    launches: &mut Launches<'a, Q>,
     key: &'a Decoded<Q>,
-    Seeds { given, expand_to }: &'a Seeds<'a, Q>,
-    Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
+    (given, expand_to): Seeds<'a, Q::Memory>,
+    [ciphertexts, shared_secrets]: Texts<'a, Q::Memory>,
 ) {
-    let Scratch { messages, coins, .. } = scratch;
+    let Scratch { messages, coins, .. } = launches.scratch;
     let Decoded { h, ids, .. } = key;
     let seeds = expand_to.unwrap_or(given);
     if expand_to.is_some() {
-        launches.add(table::EXPAND_SEEDS::<Q::Memory> { expansion: given, ids, seeds }, batch);
+        launches.add(named!(EXPAND_SEEDS: expansion = given, ids, seeds));
     }
     if launches.set.is_ntru_prime {
-        let steps = Steps { launches, scratch, batch };
-        let to = Texts { ciphertexts, shared_secrets };
-        return ntruprime::encapsulate(steps, key, seeds, to);
+        return ntruprime::encapsulate(launches, key, seeds, [ciphertexts, shared_secrets]);
     }
     let derive = launches.hash(&table::DERIVE_ENCAPSULATION_MIDDLE, &table::DERIVE_ENCAPSULATION);
-    let arrays =
-        table::DERIVE_ENCAPSULATION::<Q::Memory> { seeds, ids, messages, shared_secrets, coins };
-    launches.add_in(Order::Next, derive, arrays, batch);
+    let arrays = named!(DERIVE_ENCAPSULATION: seeds, ids, messages, shared_secrets, coins);
+    launches.add_in(Order::Next, derive, arrays);
     let encrypt = launches.product(&table::FUSED_ENCRYPT, &table::SAME_PUBLIC_KEY_ENCRYPT);
-    let arrays = table::FUSED_ENCRYPT::<Q::Memory> { h, coins, messages, ciphertexts };
-    launches.add_in(Order::Next, encrypt, arrays, batch);
+    launches.add_in(Order::Next, encrypt, named!(FUSED_ENCRYPT: h, coins, messages, ciphertexts));
 }
 
 /// Encapsulates to encoded keys in one launch.
 pub(super) fn encapsulate_whole<'a, Q: Queue>(
-    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
+    launches: &mut Launches<'a, Q>,
     keys: &'a Q::Memory,
-    Seeds { given: seeds, expand_to }: &'a Seeds<'a, Q>,
-    Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
+    (seeds, expand_to): Seeds<'a, Q::Memory>,
+    [ciphertexts, shared_secrets]: Texts<'a, Q::Memory>,
 ) {
-    let Scratch { copied_keys, decoded: Decoded { h, ids, .. }, messages, coins, .. } = scratch;
+    let Scratch { copied_keys, decoded: Decoded { h, ids, .. }, messages, coins, .. } =
+        launches.scratch;
     let kernels = match expand_to {
         None => &table::ENCAPSULATE_SEEDS_MIXED_RADIX,
         Some(_) => &table::ENCAPSULATE_MIXED_RADIX,
     };
-    let arrays = table::ENCAPSULATE_MIXED_RADIX::<Q::Memory> {
-        seeds,
-        keys,
-        copied_keys,
-        ids,
-        h,
-        messages,
-        coins,
-        shared_secrets,
-        ciphertexts,
-    };
-    launches.add_in(Order::Next, kernels, arrays, batch);
+    let arrays = named!(
+        ENCAPSULATE_MIXED_RADIX: seeds, keys, copied_keys, ids, h, messages, coins, shared_secrets,
+        ciphertexts
+    );
+    launches.add_in(Order::Next, kernels, arrays);
 }
 
 /// Decapsulates with decoded keys.
 pub(super) fn decapsulate<'a, Q: Queue>(
-    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
+    launches: &mut Launches<'a, Q>,
     key: &'a Decoded<Q>,
-    Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
+    [ciphertexts, shared_secrets]: Texts<'a, Q::Memory>,
 ) {
     if launches.set.is_ntru_prime {
-        let texts = Texts { ciphertexts, shared_secrets };
-        return ntruprime::decapsulate(Steps { launches, scratch, batch }, key, texts);
+        return ntruprime::decapsulate(launches, key, [ciphertexts, shared_secrets]);
     }
-    let Scratch { messages, rejection_secrets, coins, .. } = scratch;
+    let Scratch { messages, rejection_secrets, coins, .. } = launches.scratch;
     let Decoded { f, z, h, ids } = key;
     // The rejection hash is the longest hash, and it does not depend on the decryption.
     let reject = launches.hash(&table::REJECTION_SECRET_MIDDLE, &table::REJECTION_SECRET);
-    let arrays = table::REJECTION_SECRET::<Q::Memory> { ids, z, ciphertexts, rejection_secrets };
-    launches.add_in(Order::Beside, reject, arrays, batch);
+    let arrays = named!(REJECTION_SECRET: ids, z, ciphertexts, rejection_secrets);
+    launches.add_in(Order::Beside, reject, arrays);
     let decrypt = launches.product(&table::FUSED_DECRYPT, &table::SAME_SECRET_KEY_DECRYPT);
-    let arrays = table::FUSED_DECRYPT::<Q::Memory> { ciphertexts, f, messages };
-    launches.add_in(Order::Next, decrypt, arrays, batch);
+    launches.add_in(Order::Next, decrypt, named!(FUSED_DECRYPT: ciphertexts, f, messages));
     let derive = launches.hash(&table::DERIVE_DECAPSULATION_MIDDLE, &table::DERIVE_DECAPSULATION);
-    let arrays = table::DERIVE_DECAPSULATION::<Q::Memory> { messages, ids, shared_secrets, coins };
-    launches.add_in(Order::Next, derive, arrays, batch);
+    let arrays = named!(DERIVE_DECAPSULATION: messages, ids, shared_secrets, coins);
+    launches.add_in(Order::Next, derive, arrays);
     // Encrypts the messages again. Where the result differs from the received ciphertext,
     // overwrites the shared secret with the rejection secret.
     let verify = launches.product(&table::FUSED_VERIFY, &table::SAME_PUBLIC_KEY_VERIFY);
-    let arrays = table::FUSED_VERIFY::<Q::Memory> {
-        h,
-        coins,
-        messages,
-        received: ciphertexts,
-        rejection_secrets,
-        shared_secrets,
-    };
-    launches.add_in(Order::Join, verify, arrays, batch);
+    let arrays = named!(
+        FUSED_VERIFY: h, coins, messages, received = ciphertexts, rejection_secrets, shared_secrets
+    );
+    launches.add_in(Order::Join, verify, arrays);
 }
 
 /// Decapsulates with encoded keys in one launch. If there is an array `rejected`, the kernel
 /// writes to it whether each ciphertext is rejected, and leaves the rejection to the host.
-/// `accepted` is memory for shared secrets.
 pub(super) fn decapsulate_whole<'a, Q: Queue>(
-    Steps { launches, scratch, batch }: Steps<'_, 'a, Q>,
+    launches: &mut Launches<'a, Q>,
     keys: &'a Q::Memory,
-    (accepted, rejected): (&'a Q::Memory, Option<&'a Q::Memory>),
-    Texts { ciphertexts, shared_secrets }: Texts<'a, Q::Memory>,
+    rejected: Option<&'a Q::Memory>,
+    [ciphertexts, shared_secrets]: Texts<'a, Q::Memory>,
 ) {
-    let Scratch { copied_keys, copied_ciphertexts, decoded, messages, coins, .. } = scratch;
-    let Scratch { rejection_secrets, .. } = scratch;
-    let Decoded { f, h, .. } = decoded;
+    let Scratch { copied_keys, copied_ciphertexts, messages, coins, .. } = launches.scratch;
+    let Scratch { rejection_secrets, decoded, .. } = launches.scratch;
+    // The kernel reads `z` from the keys, so its place is free for the secrets before rejection.
+    let Decoded { f, h, z: accepted, .. } = decoded;
     match rejected {
         Some(rejected) => {
-            let arrays = table::RECOVER_MIXED_RADIX::<Q::Memory> {
-                keys,
-                ciphertexts,
-                copied_keys,
-                copied_ciphertexts,
-                f,
-                h,
-                messages,
-                coins,
-                shared_secrets,
-                rejected,
-            };
-            launches.add(arrays, batch);
+            launches.add(named!(
+                RECOVER_MIXED_RADIX: keys, ciphertexts, copied_keys, copied_ciphertexts, f, h,
+                messages, coins, shared_secrets, rejected
+            ));
         }
         None => {
-            let arrays = table::DECAPSULATE_MIXED_RADIX::<Q::Memory> {
-                keys,
-                ciphertexts,
-                copied_keys,
-                copied_ciphertexts,
-                f,
-                h,
-                messages,
-                coins,
-                rejection_secrets,
-                shared_secrets: accepted,
-                results: shared_secrets,
-            };
-            launches.add(arrays, batch);
+            launches.add(named!(
+                DECAPSULATE_MIXED_RADIX: keys, ciphertexts, copied_keys, copied_ciphertexts, f, h,
+                messages, coins, rejection_secrets, shared_secrets = accepted,
+                results = shared_secrets
+            ));
         }
     }
 }

@@ -83,10 +83,8 @@ pub(super) struct Set {
     pub(super) short: usize,
     /// Bytes of a public key of NTRU Prime, or of a ciphertext, which is shorter.
     pub(super) encrypted: usize,
-    /// The purpose of seeds of key pairs.
-    pub(super) key_generation: Purpose,
-    /// The purpose of seeds of encapsulations.
-    pub(super) encapsulation: Purpose,
+    key_generation: Purpose,
+    encapsulation: Purpose,
     /// The inversion by powers.
     pub(super) chain: &'static Chain,
     shapes: [Shape; 6],
@@ -195,6 +193,14 @@ impl Set {
     /// Returns an operation as plans see it.
     pub(super) fn shape(&self, operation: Operation) -> &Shape {
         &self.shapes[operation as usize]
+    }
+
+    /// Returns the purpose for which seeds of an operation are expanded.
+    pub(super) fn purpose(&self, operation: Operation) -> Purpose {
+        match operation.kind() {
+            Kind::Encapsulation => self.encapsulation,
+            Kind::Decapsulation => self.key_generation,
+        }
     }
 
     /// Returns the bytes of a key.

@@ -1,8 +1,6 @@
 //! A slot does one chunk at a time: it brings the inputs, launches, and sends the results, in the
 //! way that the plan says.
 
-use std::vec::Vec;
-
 use ctru_gpu_kernels::descriptor::Batch;
 use ctru_gpu_runtime::batch::copy::{
     self, bytes_to_words, copy_parts, copy_rows_and_parts, words_to_bytes,
@@ -13,15 +11,13 @@ use ctru_gpu_runtime::batch::travel::{Rows, Source, Staging, Target, copy_back, 
 use ctru_gpu_runtime::batch::tuning::Tuning;
 use ctru_gpu_runtime::{HostMemory, Queue, RuntimeError};
 
-use super::buffers::{
-    Array, Decoded, EXPANSION, SEED, Scratch, Seeds, Steps, Texts, ciphertexts_len, keys_len,
-};
+use super::buffers::{Array, Decoded, EXPANSION, SEED, Scratch, words};
+use super::inversion::Tree;
 use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
 use super::powers::SharedMaps;
-use super::scheme::{self, batch_of};
+use super::scheme;
 use super::set::{Kind, Operation, Set};
-use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 
 /// The memory and the queue of one chunk.
 pub(super) struct Slot<Q: Queue> {
@@ -38,6 +34,8 @@ pub(super) struct Slot<Q: Queue> {
     /// One word for each key, which says what is wrong with it.
     pub(super) faults: Q::Pinned<u64>,
     pub(super) scratch: Scratch<Q>,
+    /// The product tree of the secret polynomials of key generation.
+    pub(super) tree: Tree<Q>,
 }
 
 /// A chunk that has been issued: what the host still copies to the caller.
@@ -65,11 +63,13 @@ impl<Q: Queue> Slot<Q> {
     ) -> Result<Self, RuntimeError> {
         // The device allocates first, because it reports missing memory at once. Pinning takes
         // seconds.
-        let (keys, texts) = (keys_len(set, chunk), ciphertexts_len(set, chunk));
-        let (keys, texts) = (queue.allocate(keys)?, queue.allocate(texts)?);
+        let keys = queue.allocate(words(chunk * set.sizes.decapsulation_key))?;
+        let texts = queue.allocate(words(chunk * set.sizes.ciphertext))?;
         let seeds = queue.allocate((chunk * 2 * SEED).max(EXPANSION))?;
         let secrets = queue.allocate(chunk * SEED)?;
-        let scratch = Scratch::new(&queue, set, chunk, tuning, maps)?;
+        let decoded = Decoded::new(&queue, set, Kind::Decapsulation, chunk)?;
+        let tree = Tree::new(&queue, set, chunk, tuning, maps)?;
+        let scratch = Scratch::new(&queue, set, tuning, chunk, decoded)?;
         Ok(Self {
             keys: Staging::over(&queue, keys)?,
             texts: Staging::over(&queue, texts)?,
@@ -77,17 +77,17 @@ impl<Q: Queue> Slot<Q> {
             secrets: Staging::over(&queue, secrets)?,
             faults: queue.pinned(chunk)?,
             scratch,
+            tree,
             set,
             queue,
         })
     }
 
     /// Returns all memory of the device, for wiping.
-    pub(super) fn device_memory(&self) -> Vec<&Q::Memory> {
-        let Self { keys, texts, seeds, secrets, scratch, .. } = self;
-        let bytes = [keys, texts].map(|staging| &*staging.device);
-        let words = [seeds, secrets].map(|staging| &*staging.device);
-        bytes.into_iter().chain(words).chain(scratch.memory()).collect()
+    pub(super) fn device_memory(&self) -> impl Iterator<Item = &Q::Memory> {
+        let Self { keys, texts, seeds, secrets, scratch, tree, .. } = self;
+        let staged: [&Q::Memory; 4] = [&keys.device, &texts.device, &seeds.device, &secrets.device];
+        staged.into_iter().chain(scratch.memory()).chain(tree.memory())
     }
 
     /// Overwrites all memory of the slot with zeros, and waits until that is done. If some memory
@@ -96,7 +96,7 @@ impl<Q: Queue> Slot<Q> {
         let Self { keys, texts, seeds, secrets, faults, .. } = self;
         let bytes = [keys, texts].map(|staging| staging.pinned.wipe());
         let words = [&mut seeds.pinned, &mut secrets.pinned, faults].map(HostMemory::wipe);
-        let on_device = self.device_memory().into_iter().map(|memory| self.queue.wipe(memory));
+        let on_device = self.device_memory().map(|memory| self.queue.wipe(memory));
         let wiped = bytes.into_iter().chain(words).chain(on_device).fold(Ok(()), Result::and);
         wiped.and(self.queue.synchronise())
     }
@@ -127,17 +127,13 @@ impl<Q: Queue> Slot<Q> {
         chunk: Chunk,
         outputs: Outputs<'env, Q>,
     ) -> Result<Issued<'env>, RuntimeError> {
-        let Self { set, queue, keys, texts, seeds, scratch, .. } = self;
+        let Self { set, queue, keys, texts, seeds, scratch, tree, .. } = self;
         let Chunk { range, travels, kernels, .. } = &chunk;
         let count = range.len();
-        let given = (job, KEY_PAIR_SEED_BYTES);
-        let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
+        let (seeds, expand_to) = bring_seeds(set, queue, seeds, &scratch.expansion, job, &chunk)?;
         let bytes = |row: usize| range.start * row..range.end * row;
         let private_bytes = bytes(set.sizes.decapsulation_key);
-        let private = match &outputs.rows {
-            Some(to) => keys.target_of(queue, to, &private_bytes, travels.rows)?,
-            None => Rows::Slot(keys.target(travels.rows).0),
-        };
+        let private = keys.target_of(queue, &outputs.rows, &private_bytes, travels.rows)?;
         let public_bytes = bytes(set.sizes.encapsulation_key);
         let public = match &outputs.keys {
             Some(Target::Device(memory)) => {
@@ -145,9 +141,8 @@ impl<Q: Queue> Slot<Q> {
             }
             _ => None,
         };
-        let mut launches = Launches::new(set, *kernels);
-        let steps = Steps { launches: &mut launches, scratch, batch: Batch::each(count as u32) };
-        scheme::generate(steps, queue, &seeds, &private);
+        let mut launches = Launches::new(set, *kernels, scratch, Batch::each(count as u32));
+        scheme::generate(&mut launches, (tree, queue), (&seeds, expand_to), &private);
         if let Some(public) = &public {
             scheme::encode(&mut launches, &scratch.products, public, count);
         }
@@ -176,15 +171,15 @@ impl<Q: Queue> Slot<Q> {
         chunk: Chunk,
         outputs: Outputs<'env, Q>,
     ) -> Result<Issued<'env>, RuntimeError> {
-        let Self { set, queue, keys, texts, seeds, secrets, faults, scratch } = self;
+        let Self { set, queue, keys, texts, seeds, secrets, faults, scratch, .. } = self;
         let Chunk { range, travels, kernels, check, stores, .. } = &chunk;
         let Outputs { rows: to_rows, secrets: to_secrets, decoded, .. } = outputs;
         let kind = job.operation.kind();
         let bytes = |row: usize| range.start * row..range.end * row;
         // A small copy that is issued later may wait for keys of other slots, because the device
         // does the copies of all slots one after the other.
-        let given = (job, SEED_BYTES);
-        let seeds = bring_seeds(queue, seeds, &scratch.expansion, given, &chunk)?;
+        let (seeds, expand_to) = bring_seeds(set, queue, seeds, &scratch.expansion, job, &chunk)?;
+        let seeds = (&*seeds, expand_to);
         let row = set.key_bytes(kind);
         let (count, of_keys) =
             if job.keys.are_one() { (1, 0..row) } else { (range.len(), bytes(row)) };
@@ -196,48 +191,39 @@ impl<Q: Queue> Slot<Q> {
             (None, None) => &scratch.decoded,
         };
         let text_bytes = bytes(set.sizes.ciphertext);
-        let ciphertexts = match (&to_rows, job.ciphertexts) {
-            (Some(to), _) => texts.target_of(queue, to, &text_bytes, travels.rows)?,
-            (None, Some(from)) => {
+        let ciphertexts = match job.ciphertexts {
+            None => texts.target_of(queue, &to_rows, &text_bytes, travels.rows)?,
+            Some(from) => {
                 let from = (from, text_bytes.clone());
                 texts.bring(queue, scope, from, travels.rows, stores.inputs)?
             }
-            (None, None) => Rows::Slot(&*texts.device),
         };
-        let mut launches = Launches::new(set, *kernels);
+        let operations = range.len() as u32;
+        let batch = if count == 1 { Batch::shared(operations) } else { Batch::each(operations) };
+        let mut launches = Launches::new(set, *kernels, scratch, batch);
         if let (Some(rows), false) = (&encoded, kernels.is_whole) {
             let checks = *check == Check::Decoding;
             let words = if checks { faults.on_device() } else { &*scratch.rejection_secrets };
             scheme::decode(&mut launches, kind, (&**rows, count), key, (checks, words));
         }
-        let secret_bytes = bytes(8 * SEED);
-        let on_device;
-        let (shared_secrets, accepted) = match &to_secrets {
+        let shared_secrets = match &to_secrets {
             Some(Target::Device(memory)) => {
-                on_device = queue.slice::<u64>(*memory, secret_bytes)?;
-                (&*on_device, &*secrets.device)
+                Rows::Caller(queue.slice::<u64>(*memory, bytes(8 * SEED))?)
             }
-            _ => {
-                let (target, device) = secrets.target(travels.results);
-                (target, &**device)
-            }
+            _ => Rows::Slot(secrets.target(travels.results)),
         };
-        let batch = batch_of(range.len(), count);
-        let steps = Steps { launches: &mut launches, scratch, batch };
-        let to = Texts { ciphertexts: &*ciphertexts, shared_secrets };
+        let to = [&*ciphertexts, &*shared_secrets];
         match (job.operation, &encoded) {
             (Operation::Encapsulation, Some(rows)) if kernels.is_whole => {
-                scheme::encapsulate_whole(steps, rows, &seeds, to);
+                scheme::encapsulate_whole(&mut launches, rows, seeds, to);
             }
             (Operation::Encapsulation, _) => {
-                scheme::encapsulate(steps, key, &seeds, to);
+                scheme::encapsulate(&mut launches, key, seeds, to);
             }
             (Operation::Decapsulation, Some(rows)) if kernels.is_whole => {
-                scheme::decapsulate_whole(steps, rows, (accepted, None), to);
+                scheme::decapsulate_whole(&mut launches, rows, None, to);
             }
-            (Operation::Decapsulation, _) => {
-                scheme::decapsulate(steps, key, to);
-            }
+            (Operation::Decapsulation, _) => scheme::decapsulate(&mut launches, key, to),
             _ => {}
         }
         let issued = launches.issue(queue);
@@ -248,7 +234,7 @@ impl<Q: Queue> Slot<Q> {
         if let Some(Target::Device(to)) = &to_rows {
             copy_back(queue, &ciphertexts, *to, text_bytes)?;
         }
-        drop(ciphertexts);
+        drop((ciphertexts, shared_secrets));
         let secrets_of_host = host(to_secrets);
         if secrets_of_host.is_some() {
             secrets.fetch(queue, travels.results, range.len() * SEED)?;
@@ -326,18 +312,20 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
-/// Makes the seeds of a chunk available to kernels, or the input from which a kernel expands them.
+/// Makes the seeds of a chunk available to kernels, or the input from which a kernel expands them
+/// to the memory that is returned, too.
 fn bring_seeds<'a, 'env: 'a, Q: Queue>(
+    set: &Set,
     queue: &Q,
-    staging: &'a mut Staging<u64, Q>,
+    Staging { pinned, device }: &'a mut Staging<u64, Q>,
     expansion: &'a Array<u64, Q>,
-    (job, bytes): (&Job<'env, Q>, usize),
+    job: &Job<'env, Q>,
     chunk: &Chunk,
-) -> Result<Seeds<'a, Q>, RuntimeError> {
-    let Staging { pinned, device } = staging;
+) -> Result<(Rows<'a, u64, Q::Memory>, Option<&'a Q::Memory>), RuntimeError> {
+    let (start, travel) = (chunk.range.start, chunk.travels.seeds);
+    let row = set.shape(job.operation).bytes.seeds;
+    let bytes = start * row..chunk.range.end * row;
     let device = &*device;
-    let (range, travel) = (&chunk.range, chunk.travels.seeds);
-    let bytes = bytes * range.start..bytes * range.end;
     let given = match job.seeds {
         JobSeeds::None => Rows::Slot(&**device),
         JobSeeds::Each(Source::Device(memory)) => Rows::Caller(queue.slice(memory, bytes)?),
@@ -346,14 +334,15 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
             let len = bytes.len() / 8;
             Rows::Slot(Staging::<_, Q>::bring_words(pinned, device, queue, travel, len, write)?)
         }
-        JobSeeds::Expand(expand, purpose) => {
-            let write = |words: &mut [u64]| expand.write_words(purpose, range.start, words);
+        JobSeeds::Expand(expand) => {
+            let purpose = set.purpose(job.operation);
+            let write = |words: &mut [u64]| expand.write_words(purpose, start, words);
             let len = EXPANSION;
             Rows::Slot(Staging::<_, Q>::bring_words(pinned, expansion, queue, travel, len, write)?)
         }
     };
-    let are_expanded = matches!(job.seeds, JobSeeds::Expand(..));
-    Ok(Seeds { given, expand_to: are_expanded.then_some(&**device) })
+    let are_expanded = matches!(job.seeds, JobSeeds::Expand(_));
+    Ok((given, are_expanded.then_some(&**device)))
 }
 
 /// Wipes rows of decapsulation keys if they are a copy, also if the launch of the kernels that read

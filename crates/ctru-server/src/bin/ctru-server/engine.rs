@@ -31,7 +31,8 @@ pub(crate) struct EngineArgs {
     /// Which engine computes
     #[arg(long, value_enum, default_value = "cpu")]
     engine: Choice,
-    /// Number of the GPU; repeat for several GPUs of one kind. A GPU that is named twice counts once
+    /// Number of the GPU; repeat for several GPUs of one kind. A GPU that is named twice counts
+    /// once
     #[arg(long = "gpu", default_values_t = [0], value_name = "N")]
     gpus: Vec<u32>,
     /// The share of a GPU's operations that the CPU computes again, such as 1/1000, or 0 for none.
