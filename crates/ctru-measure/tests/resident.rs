@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use ctru_gpu_runtime::batch::tuning::BY_STEPS;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
 use ctru_kem::{CtruPrime653, ParameterSet};
@@ -13,12 +14,8 @@ use ctru_measure::{CASES, ResidentWorkload};
 #[test]
 fn every_operation_with_every_kind_of_keys() {
     let device = EmulatedDevice::new();
-    let options = DeviceOptions {
-        chunk: 2,
-        slots: 2,
-        itoh_tsujii_max_chunk: Some(0),
-        ..DeviceOptions::default()
-    };
+    let options =
+        DeviceOptions { chunk: 2, slots: 2, tuning: Some(&BY_STEPS), ..DeviceOptions::default() };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let workload = ResidentWorkload::new(&engine, <CtruPrime653>::PARAMETERS, &device, 2).unwrap();
     for (operation, keys) in CASES {

@@ -70,10 +70,8 @@ fn results(
 /// Returns the engine for batches of `chunk` operations, with the kernels for small batches or for
 /// large ones. The latter inverts by division steps.
 fn engine(device: &EmulatedDevice, chunk: usize, as_large: bool) -> DeviceEngine<EmulatedDevice> {
-    let itoh_tsujii_max_chunk = as_large.then_some(0);
     let tuning = as_large.then_some(&AS_LARGE);
     let options = DeviceOptions { chunk, slots: 1, tuning, ..DeviceOptions::default() };
-    let options = DeviceOptions { itoh_tsujii_max_chunk, ..options };
     DeviceEngine::new(device.clone(), options).unwrap()
 }
 

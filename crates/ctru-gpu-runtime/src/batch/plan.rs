@@ -106,8 +106,6 @@ pub struct Machine {
     pub chunk: usize,
     /// The largest number of operations that are done together with those of other callers.
     pub coalesced: usize,
-    /// The largest chunk whose roots are inverted by powers, instead of the tuning's.
-    pub powers: Option<usize>,
 }
 
 /// Who checks keys, and when.
@@ -400,7 +398,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the kernels of a chunk of `len` operations.
     fn kernels(&self, len: usize) -> Kernels {
-        let Self { request, machine: Machine { tuning, powers, .. }, check, .. } = self;
+        let Self { request, machine: Machine { tuning, .. }, check, .. } = self;
         let (shape, is_one) = (request.shape, request.keys.are_one());
         let is_receiving = shape.traffic == Traffic::Receiving;
         let largest_batch = match is_one && request.count > 1 && is_receiving {
@@ -418,7 +416,7 @@ impl<'a> Plan<'a> {
             are_paired: request.count <= tuning.paired_batch,
             by_matrix: is_one && len >= least && shape.degree <= tuning.matrix_degree,
             roots: row(&tuning.roots, request.count),
-            by_powers: len <= powers.unwrap_or_else(|| row(&tuning.powers, shape.degree)),
+            by_powers: len <= row(&tuning.powers, shape.degree),
         }
     }
 
@@ -591,7 +589,7 @@ mod tests {
 
     fn machine(devices: usize) -> Machine {
         let tuning = Tuning::of("NVIDIA H100");
-        Machine { tuning, devices, slots: 16, chunk: 8192, coalesced: 128, powers: None }
+        Machine { tuning, devices, slots: 16, chunk: 8192, coalesced: 128 }
     }
 
     const PLACES: [Place; 3] = [Place::Pageable, Place::Pinned, Place::Device];

@@ -250,7 +250,11 @@ const HOPPER: Tuning = {
 /// All tables. The first one serves GPUs that nobody has measured.
 static ALL: [Tuning; 1] = [HOPPER];
 
-/// As the first table, but every batch takes the kernels of large ones, and five key pairs have a
+/// As the first table, but roots are inverted by division steps. For tests, because inversion by
+/// powers takes the emulator seconds.
+pub static BY_STEPS: Tuning = Tuning { powers: [(usize::MAX, 0); 2], ..HOPPER };
+
+/// As [`BY_STEPS`], but every batch takes the kernels of large ones, and five key pairs have a
 /// product tree of two levels. For tests, because large batches take minutes on the emulator.
 pub static AS_LARGE: Tuning = Tuning {
     whole_batch: 0,
@@ -262,6 +266,7 @@ pub static AS_LARGE: Tuning = Tuning {
     matrix_degree: usize::MAX,
     paired_batch: 0,
     roots: [(usize::MAX, 1); 2],
+    powers: [(usize::MAX, 0); 2],
     ..HOPPER
 };
 

@@ -13,7 +13,7 @@ use std::array;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allocator::{Watch, given_back, in_use, look_for};
-use ctru_gpu_runtime::batch::tuning::AS_LARGE;
+use ctru_gpu_runtime::batch::tuning::{AS_LARGE, BY_STEPS};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{CpuEngine, DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
@@ -230,8 +230,7 @@ fn devices_with(as_large: bool) {
     let options = DeviceOptions {
         chunk: 4,
         slots: 2,
-        itoh_tsujii_max_chunk: Some(0),
-        tuning: as_large.then_some(&AS_LARGE),
+        tuning: Some(if as_large { &AS_LARGE } else { &BY_STEPS }),
         ..DeviceOptions::default()
     };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use ctru_gpu_runtime::batch::tuning::BY_STEPS;
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
@@ -130,7 +131,7 @@ pub(crate) fn on_emulator(input: &[u8]) {
         let options = DeviceOptions {
             chunk: 1,
             slots: 1,
-            itoh_tsujii_max_chunk: Some(0),
+            tuning: Some(&BY_STEPS),
             ..DeviceOptions::default()
         };
         DeviceEngine::new(EmulatedDevice::new(), options).expect("the host has memory")

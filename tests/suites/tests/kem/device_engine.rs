@@ -4,7 +4,7 @@ use crate::common::{emulated, emulated_as, emulated_by};
 use core::slice::from_ref;
 
 use ctru_gpu_runtime::RuntimeError;
-use ctru_gpu_runtime::batch::tuning::{AS_LARGE, Tuning};
+use ctru_gpu_runtime::batch::tuning::{AS_LARGE, BY_STEPS, Tuning};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::device::Prepared;
 use ctru_kem::engine::{
@@ -34,12 +34,7 @@ fn engine_with(as_large: bool) -> DeviceEngine<EmulatedDevice> {
 #[test]
 fn inversion_by_powers_equals_the_cpu() {
     type Set = CtruPrime653;
-    let options = DeviceOptions {
-        chunk: 2,
-        slots: 1,
-        itoh_tsujii_max_chunk: Some(2),
-        ..DeviceOptions::default()
-    };
+    let options = DeviceOptions { chunk: 2, slots: 1, ..DeviceOptions::default() };
     let device = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let mut keys = vec![DecapsulationKey::<Set>::placeholder(); 3];
     device.generate_decapsulation_keys(Seeds::Expand(SEEDS), &mut keys).unwrap();
@@ -647,13 +642,10 @@ fn immense_options() {
     }
 }
 
-/// Uses a product tree of several levels, some of which end with a node without a sibling. Its
-/// roots are inverted by powers in chunks of at most `powers` operations.
-fn check_keys_through_a_deep_tree<P: ParameterSet>(itoh_tsujii_max_chunk: usize) {
+/// Uses a product tree of several levels, some of which end with a node without a sibling.
+fn check_keys_through_a_deep_tree<P: ParameterSet>(options: DeviceOptions) {
     const COUNT: usize = 8 * 8 + 5;
-    let itoh_tsujii_max_chunk = Some(itoh_tsujii_max_chunk);
-    let options =
-        DeviceOptions { chunk: COUNT, slots: 1, itoh_tsujii_max_chunk, ..DeviceOptions::default() };
+    let options = DeviceOptions { chunk: COUNT, slots: 1, ..options };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();
     let mut encapsulation_keys = vec![EncapsulationKey::<P>::placeholder(); COUNT];
     let mut decapsulation_keys = vec![DecapsulationKey::placeholder(); COUNT];
@@ -669,13 +661,13 @@ fn check_keys_through_a_deep_tree<P: ParameterSet>(itoh_tsujii_max_chunk: usize)
 #[test]
 #[ignore = "takes long; CI runs it"]
 fn keys_through_a_deep_tree() {
-    check_keys_through_a_deep_tree::<CtruPrime653>(usize::MAX);
+    check_keys_through_a_deep_tree::<CtruPrime653>(DeviceOptions::default());
 }
 
 #[test]
 #[ignore = "takes long; CI runs it"]
 fn keys_through_a_deep_tree_by_division_steps() {
-    check_keys_through_a_deep_tree::<CtruPrime761>(0);
+    check_keys_through_a_deep_tree::<CtruPrime761>(emulated());
 }
 
 #[test]
@@ -733,7 +725,7 @@ fn memory_is_bounded() {
     assert!(matches!(new(1000), Err(EngineError::Options { limit: 1000, .. })));
 
     let of = |devices, chunk, slots, (coalesced_rows, under_way)| {
-        let tuning = Tuning { coalesced_rows, under_way, ..Tuning::of("").clone() };
+        let tuning = Tuning { coalesced_rows, under_way, ..BY_STEPS.clone() };
         let options = DeviceOptions { chunk, slots, ..emulated_by(tuning) };
         let devices = vec![EmulatedDevice::new(); devices];
         DeviceEngine::over(devices, options).unwrap().prepare(PARAMETERS).unwrap()

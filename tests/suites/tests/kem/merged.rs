@@ -5,7 +5,7 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use ctru_gpu_runtime::batch::tuning::Tuning;
+use ctru_gpu_runtime::batch::tuning::{BY_STEPS, Tuning};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Engine, EngineError, Expand,
@@ -100,7 +100,7 @@ fn check<P: ParameterSet>(counts: &[usize], devices: usize, tuning: Tuning) {
 /// The limits of groups: `rows` operations, and `under_way` groups. All callers of these tests
 /// meet, even if there are fewer CPUs.
 fn merging(coalesced_rows: usize, under_way: usize) -> Tuning {
-    Tuning { coalesced_rows, under_way, callers: Some(8), ..Tuning::of("").clone() }
+    Tuning { coalesced_rows, under_way, callers: Some(8), ..BY_STEPS.clone() }
 }
 
 #[test]

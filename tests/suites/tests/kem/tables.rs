@@ -1,7 +1,7 @@
 //! Tests of the engine with tables in which small batches are large, because the emulator takes
 //! long for large batches.
 
-use ctru_gpu_runtime::batch::tuning::Tuning;
+use ctru_gpu_runtime::batch::tuning::{BY_STEPS, Tuning};
 use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, Expand, KeyRows, PinnedBytes,
@@ -23,7 +23,7 @@ fn engine(chunk: usize, tuning: &'static Tuning) -> DeviceEngine<EmulatedDevice>
 
 /// Returns a table with changes.
 fn table(change: impl FnOnce(&mut Tuning)) -> &'static Tuning {
-    let mut tuning = Tuning::of("").clone();
+    let mut tuning = BY_STEPS.clone();
     change(&mut tuning);
     Box::leak(Box::new(tuning))
 }

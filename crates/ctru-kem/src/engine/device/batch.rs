@@ -46,7 +46,7 @@ pub(super) fn machine(
     tuning: &'static Tuning,
     devices: usize,
 ) -> Result<Machine, EngineError> {
-    let DeviceOptions { chunk, slots, memory_limit, itoh_tsujii_max_chunk, .. } = *options;
+    let DeviceOptions { chunk, slots, memory_limit, .. } = *options;
     let fitting = largest_chunk(set, tuning, memory_limit / slots);
     if fitting == 0 {
         let needed = device_bytes(set, tuning, 1).saturating_mul(slots);
@@ -56,7 +56,7 @@ pub(super) fn machine(
     // Kernels for whole operations are those of small batches. Not every set has them.
     let whole = if set.shape(Operation::Encapsulation).has_whole { tuning.whole_chunk } else { 0 };
     let coalesced = tuning.coalesced_rows.min(chunk).min(whole);
-    Ok(Machine { tuning, devices, slots, chunk, coalesced, powers: itoh_tsujii_max_chunk })
+    Ok(Machine { tuning, devices, slots, chunk, coalesced })
 }
 
 impl<D: Device> Batches<D> {

@@ -16,16 +16,9 @@ pub struct DeviceOptions {
     pub slots: usize,
     /// The largest number of bytes of device memory that the slots take on each device. Loaded keys
     /// take further memory. So does inversion by powers, when it first needs it: up to 30 MB on
-    /// each device and up to 1.4 MB for each slot. Without this memory, key generation inverts by
-    /// division steps.
+    /// each device and up to 1.4 MB for each slot, and some 20 to 90 ms on the host. Without this
+    /// memory, key generation inverts by division steps.
     pub memory_limit: usize,
-    /// The largest number of key generations of a chunk that inverts the roots of its product tree
-    /// by powers (Itoh and Tsujii). Larger chunks invert them by division steps. With 0, all chunks
-    /// do. `None` stands for the number that is best on an H200: 8192 for n = 653 and 761, and 2048
-    /// for larger rings.
-    ///
-    /// The first inversion by powers computes matrices on the host, which takes some 20 to 90 ms.
-    pub itoh_tsujii_max_chunk: Option<usize>,
     /// The table by which plans choose, in place of that of the device's kind. In tests, small
     /// batches take the kernels of large ones, because a large batch takes minutes on the emulator.
     /// Not part of the stable interface.
@@ -34,15 +27,8 @@ pub struct DeviceOptions {
 }
 
 impl Default for DeviceOptions {
-    /// Returns 16 slots of 8192 operations, at most 2 GiB, and inversion by powers where it is
-    /// faster on an H200.
+    /// Returns 16 slots of 8192 operations, and at most 2 GiB.
     fn default() -> Self {
-        Self {
-            chunk: 8192,
-            slots: 16,
-            memory_limit: 2 << 30,
-            itoh_tsujii_max_chunk: None,
-            tuning: None,
-        }
+        Self { chunk: 8192, slots: 16, memory_limit: 2 << 30, tuning: None }
     }
 }

@@ -312,6 +312,9 @@ impl<Q: Queue> Slot<Q> {
     }
 }
 
+/// [`Seeds`](super::launches::Seeds) of a caller or of a slot.
+type BroughtSeeds<'a, M> = (Rows<'a, u64, M>, Option<&'a M>);
+
 /// Makes the seeds of a chunk available to kernels, or the input from which a kernel expands them
 /// to the memory that is returned, too.
 fn bring_seeds<'a, 'env: 'a, Q: Queue>(
@@ -321,7 +324,7 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
     expansion: &'a Array<u64, Q>,
     job: &Job<'env, Q>,
     chunk: &Chunk,
-) -> Result<(Rows<'a, u64, Q::Memory>, Option<&'a Q::Memory>), RuntimeError> {
+) -> Result<BroughtSeeds<'a, Q::Memory>, RuntimeError> {
     let (start, travel) = (chunk.range.start, chunk.travels.seeds);
     let row = set.shape(job.operation).bytes.seeds;
     let bytes = start * row..chunk.range.end * row;

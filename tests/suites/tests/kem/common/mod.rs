@@ -1,7 +1,7 @@
 //! The encodings of keys by the codecs of `ctru-math`, which the tests compare with those of keys,
 //! and the options of engines on the emulator.
 
-use ctru_gpu_runtime::batch::tuning::{AS_LARGE, Tuning};
+use ctru_gpu_runtime::batch::tuning::{AS_LARGE, BY_STEPS, Tuning};
 use ctru_kem::engine::DeviceOptions;
 use ctru_kem::{CtruPrimeSet, PublicKeyEncoding};
 use ctru_math::Poly;
@@ -28,12 +28,12 @@ pub(crate) fn decode<P: CtruPrimeSet>(bytes: &[u8]) -> Poly<P::Ring> {
 
 /// Returns options for engines on the emulator, which takes seconds for an inversion by powers.
 pub(crate) fn emulated() -> DeviceOptions {
-    DeviceOptions { itoh_tsujii_max_chunk: Some(0), ..DeviceOptions::default() }
+    DeviceOptions { tuning: Some(&BY_STEPS), ..DeviceOptions::default() }
 }
 
 /// Returns the same options, or those with which all batches take the kernels of large ones.
 pub(crate) fn emulated_as(large: bool) -> DeviceOptions {
-    DeviceOptions { tuning: large.then_some(&AS_LARGE), ..emulated() }
+    DeviceOptions { tuning: Some(if large { &AS_LARGE } else { &BY_STEPS }), ..emulated() }
 }
 
 /// Returns the same options, with a table of their own.
