@@ -349,6 +349,9 @@ fn copies_arrive_when_they_are_awaited() {
     assert_eq!(run(copy, 1, 32, &numbers, 0).unwrap(), numbers);
     let early = copy.replace("wait_group 0", "wait_group 1");
     assert!(matches!(broken(&early, 1, 32).rule, Rule::Undefined(0)));
+    // The thread writes there while the copy is under way.
+    let both = copy.replace("cp.async.wait", "st.shared.u32 [%r10], 7; cp.async.wait");
+    assert!(matches!(broken(&both, 1, 32).rule, Rule::Race { is_write: true, byte: 0, .. }));
 }
 
 #[test]

@@ -641,6 +641,17 @@ impl<'p> Block<'p> {
                     warp.copies[lane] = left;
                     for Pending { offset, content, .. } in done {
                         let (now, past) = self.past(warp, lane);
+                        // Its target is not defined, unless the thread itself has written there.
+                        let mut target = offset..offset + content.len() as u64;
+                        if let Some(byte) =
+                            target.find(|&byte| memory.shared.defined[byte as usize])
+                        {
+                            let earlier = now;
+                            return Err(Fault::at(
+                                now,
+                                Kind::Race { earlier, is_write: true, byte },
+                            ));
+                        }
                         let start =
                             memory.shared.access(offset, content.len(), Use::Write, now, &past)?;
                         memory.shared.bytes[start..start + content.len()].copy_from_slice(&content);
