@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::identity::Share;
 use crate::room::Room;
 
-/// The operations that a client brings in one turn, at least one job.
+/// The operations that a client brings in one turn. After a larger job, it misses turns.
 const TURN: usize = 64;
 
 /// A job that waits.
@@ -31,7 +31,8 @@ struct Line<J> {
     jobs: VecDeque<Waiting<J>>,
     /// Since when the client waits for its turn.
     since: Instant,
-    /// The operations that it has brought in this turn, which a full batch interrupts.
+    /// The operations that it has brought in this turn, which a full batch interrupts, or has
+    /// brought before.
     turn: usize,
 }
 
@@ -127,7 +128,7 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
                 taken.push(job);
             }
             if line.turn >= TURN {
-                (line.turn, line.since) = (0, now);
+                (line.turn, line.since) = (line.turn - TURN, now);
                 if !line.jobs.is_empty() {
                     queue.lines.push_back(line);
                 }
@@ -209,6 +210,22 @@ mod tests {
                 taken.extend(queue.take((), most, now).into_iter().map(|waiting| waiting.job));
             }
             assert_eq!(taken, [[0; TURN], [1; TURN]].concat(), "{most}");
+        }
+    }
+
+    /// Large jobs bring a client no more operations than small ones.
+    #[test]
+    fn turns_do_not_depend_on_the_size_of_jobs() {
+        let mut queue = FairQueue::new(100_000);
+        let now = Instant::now();
+        (0..20).for_each(|_| queue.push((), share(0), (0, 640), 640, now).unwrap());
+        (0..12_800).for_each(|_| queue.push((), share(1), (1, 1), 1, now).unwrap());
+        let mut done = [0_usize; 2];
+        for _ in 0..12 {
+            for Waiting { job: (client, weight), .. } in queue.take((), 1024, now) {
+                done[client] += weight;
+            }
+            assert!(done[0].abs_diff(done[1]) <= 640 + 64, "{done:?}");
         }
     }
 
