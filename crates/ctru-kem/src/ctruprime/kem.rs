@@ -47,7 +47,8 @@ pub(super) fn check<R: Arithmetic>(
     key: &DecodedDecapsulationKey<R>,
 ) -> Result<(), InvalidDecapsulationKey> {
     let (q, eta) = (R::Q as u16, R::ETA as u16);
-    let g = Multiplier::new().mul_small(&key.encapsulation_key.h, &key.f);
+    let mut multiplier = Multiplier::new();
+    let g = multiplier.mul_small(&key.encapsulation_key.h, &key.f);
     let (mut faults, mut bits) = (0, 0);
     for &c in g.coefficients() {
         // Both differences have the highest bit set if and only if eta < c < q - eta.

@@ -46,7 +46,7 @@ pub(super) fn assemble<R: Arithmetic, E: Encode>(
     z: &Seed,
     key: &mut [u8],
 ) -> E::Bytes<R> {
-    let encapsulation_key = E::encode(&multiplier.mul_small(inverse, g));
+    let encapsulation_key = E::encode(multiplier.mul_small(inverse, g));
     write_parts(key, f, encapsulation_key.as_ref(), z);
     encapsulation_key
 }

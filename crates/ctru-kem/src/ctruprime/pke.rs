@@ -31,7 +31,7 @@ pub(crate) fn encrypt<R: Arithmetic>(
     ciphertext: &mut R::CiphertextBytes,
 ) {
     let sigma = multiplier.mul_small(h, &sample(coins));
-    *ciphertext = codec::bits::pack_rounded::<R>(&compress::compress_with_message(&sigma, message));
+    *ciphertext = codec::bits::pack_rounded::<R>(&compress::compress_with_message(sigma, message));
 }
 
 /// Decrypts `ciphertext` with the secret polynomial `f`, and writes `message` (Algorithm 3).
@@ -41,6 +41,7 @@ pub(crate) fn decrypt<R: Arithmetic>(
     ciphertext: &R::CiphertextBytes,
     message: &mut R::MessageBytes,
 ) {
-    let c: RoundedPoly<R> = codec::bits::unpack_rounded(ciphertext);
-    e8::decode(&multiplier.mul_rounded(&c, f), message);
+    let mut product: RoundedPoly<R> = codec::bits::unpack_rounded(ciphertext);
+    multiplier.mul_rounded(&mut product, f);
+    e8::decode(&product, message);
 }

@@ -142,7 +142,7 @@ impl<R: NtruPrimeArithmetic> KeyPolynomials<'_, R> {
         public: &mut R::MixedRadixBytes,
         private: &mut [u8],
     ) {
-        let h = ternary::third(&multiplier.mul_small(inverse, self.g));
+        let h = ternary::third(multiplier.mul_small(inverse, self.g));
         *public = mixed_radix::encode_shifted(&h);
         let parts = parts::<R>();
         let mut bytes = Secret::zeroed();
@@ -303,7 +303,7 @@ fn hide<R: NtruPrimeArithmetic, const N: usize>(
     let parts = array::from_fn(|i| [&confirmed[i].0[..], &keys[i].hash]);
     hash_each(Input::Confirmation, parts, confirmed.each_mut().map(|(_, digest)| &mut ***digest));
     for ((hidden, key), r) in hidden.iter_mut().zip(keys).zip(r) {
-        *hidden.rounded = mixed_radix::encode_rounded(&multiplier.mul_small(&key.h, r));
+        *hidden.rounded = mixed_radix::encode_rounded(multiplier.mul_small(&key.h, r));
     }
 }
 
@@ -418,8 +418,9 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let third = ((2 * R::Q + 1) / 3) as u16;
-        let product = Multiplier::new().mul_small(&self.public_key.h, &self.f);
-        let g = ternary::tripled(&product);
+        let mut multiplier = Multiplier::new();
+        let product = multiplier.mul_small(&self.public_key.h, &self.f);
+        let g = ternary::tripled(product);
         let is_small = product.ct_eq(&ternary::scaled(&g, third));
         (is_small & ternary::mul(&g, &self.g_inverse).ct_eq(&SmallPoly::one())).into()
     }
@@ -451,7 +452,7 @@ pub fn decapsulate<R: NtruPrimeArithmetic, const N: usize>(
         let (key, ciphertext) = (keys[i], ciphertexts[i]);
         assert_eq!(ciphertext.len(), ciphertext_bytes::<R>());
         let c = mixed_radix::decode_rounded::<R>(one(&ciphertext[..R::MIXED_RADIX_THIRDS.bytes()]));
-        let e = ternary::tripled(&multiplier.mul_small(&c, &key.f));
+        let e = ternary::tripled(multiplier.mul_small(&c, &key.f));
         ternary::short_or_ones(&ternary::mul(&e, &key.g_inverse))
     });
     let mut hidden = array::from_fn(|_| Hidden::zeroed());

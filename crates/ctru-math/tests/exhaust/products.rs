@@ -133,10 +133,9 @@ fn rounded<R: Arithmetic>(extent: Extent) -> u64 {
     let pairs = all_pairs::<R>(extent, |i, j, places| {
         // The product of 2^(log q2 - 1) and an even number would be 0.
         let (a, b) = (number(i, j, R::Q2 / 2 - 1) * 2 - 1, small::<R>(i, j));
-        let product = room.mul_rounded(
-            &RoundedPoly::from_coefficients(&monomial(R::N, i, a)).unwrap(),
-            &SmallPoly::from_coefficients(&monomial(R::N, j, b)).unwrap(),
-        );
+        let mut product = RoundedPoly::from_coefficients(&monomial(R::N, i, a)).unwrap();
+        let b_poly = SmallPoly::from_coefficients(&monomial(R::N, j, b)).unwrap();
+        room.mul_rounded(&mut product, &b_poly);
         let expected = modulo(i64::from(a) * i64::from(b), R::Q2);
         assert!(is_only(product.coefficients(), places, expected), "{a} x^{i} {b} x^{j}");
     });

@@ -36,8 +36,8 @@ pub(super) fn count<R: Arithmetic>(
             let message: R::MessageBytes = bytes(random);
             let r = sample::<R>(&bytes(random));
             let sigma = multiplier.mul_small(&h, &r);
-            let ciphertext = compress_with_message(&sigma, &message);
-            let decrypted = multiplier.mul_rounded(&ciphertext, &f);
+            let mut decrypted = compress_with_message(sigma, &message);
+            multiplier.mul_rounded(&mut decrypted, &f);
             // Without noise, decryption gives the codewords.
             let codewords = compress_with_message(&Poly::<R>::zero(), &message);
             for (failures, &scale) in failures.iter_mut().zip(scales) {

@@ -175,7 +175,7 @@ fn check_quotients<R: Arithmetic + NtruPrimeArithmetic>(pairs: &[(Poly<R>, Vec<i
         pairs.iter().zip(quotients.content::<u16>().chunks(row::<R>() as usize))
     {
         let small = SmallPoly::from_coefficients(small).unwrap();
-        let expected = ternary::third(&Multiplier::new().mul_small(inverse, &small));
+        let expected = ternary::third(Multiplier::new().mul_small(inverse, &small));
         assert_eq!(quotient[..R::N], numbers(&expected));
     }
 }

@@ -49,7 +49,10 @@ use transform::{Canonical, Small};
 
 /// Working memory for products by small elements, wiped when dropped. Operations with several
 /// products share one `Multiplier`, so that it is cleared and wiped only once.
-pub struct Multiplier<R: RnsRing>(Forms<R::Shape>);
+pub struct Multiplier<R: RnsRing> {
+    forms: Forms<R::Shape>,
+    product: Poly<R>,
+}
 
 /// The NTT forms of both factors of a product.
 struct Forms<T: Shape> {
@@ -61,7 +64,8 @@ impl<R: RnsRing> Multiplier<R> {
     /// Returns a cleared `Multiplier`.
     #[must_use]
     pub fn new() -> Self {
-        Self(Forms { left: NttPoly2::zero(), right: NttPoly2::zero() })
+        let forms = Forms { left: NttPoly2::zero(), right: NttPoly2::zero() };
+        Self { forms, product: Poly::zero() }
     }
 }
 
@@ -85,8 +89,9 @@ impl<T: Shape> Forms<T> {
 impl<R: Compiled<R>> Multiplier<R> {
     /// Returns `a * b` in `R_q` for a small `b`.
     #[must_use]
-    pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-        mul_small_in(self, a, b)
+    pub fn mul_small(&mut self, a: &Poly<R>, b: &SmallPoly<R>) -> &Poly<R> {
+        mul_small_in(self, a, b);
+        &self.product
     }
 }
 
@@ -105,15 +110,9 @@ impl<R: RnsRing> fmt::Debug for Multiplier<R> {
 compiled! {
     RnsRing:
 
-    fn mul_small_in(room: &mut Multiplier<R>, a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-        let mut product = Poly::zero();
-        dispatch(MulSmall {
-            forms: &mut room.0,
-            a: a.operand(),
-            b: b.operand(),
-            product: product.target(),
-        });
-        product
+    fn mul_small_in(room: &mut Multiplier<R>, a: &Poly<R>, b: &SmallPoly<R>) {
+        let Multiplier { forms, product } = room;
+        dispatch(MulSmall { forms, a: a.operand(), b: b.operand(), product: product.target() });
     }
 
     /// Returns `a * b` in `R_q`.
@@ -132,7 +131,9 @@ compiled! {
 /// Returns `a * b` in `R_q` for a small `b`.
 #[must_use]
 pub fn mul_small<R: Compiled<R>>(a: &Poly<R>, b: &SmallPoly<R>) -> Poly<R> {
-    Multiplier::new().mul_small(a, b)
+    let mut multiplier = Multiplier::new();
+    mul_small_in(&mut multiplier, a, b);
+    multiplier.product
 }
 
 /// The work of [`Multiplier::mul_small`].

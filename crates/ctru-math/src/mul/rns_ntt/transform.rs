@@ -14,8 +14,8 @@ use core::marker::PhantomData;
 use super::plan::OUTPUT_BOUND;
 use super::plan::{Factors, MOST_ALIASED, Plan};
 use crate::array::Element;
-use crate::poly::{Poly, RoundedPoly, SmallPoly};
-use crate::ring::{NtruPrimeRing, Ring};
+use crate::poly::{Poly, SmallPoly};
+use crate::ring::NtruPrimeRing;
 use crate::simd::{LaneModulus, Simd, Vector, WithSimd};
 use crate::wipe::Scratch;
 
@@ -41,20 +41,20 @@ pub(crate) struct Canonical<'a> {
     modulus: u32,
 }
 
+impl<'a> Canonical<'a> {
+    /// Returns coefficients in `0..modulus`.
+    pub(super) fn new(coefficients: &'a [u16], modulus: u32) -> Self {
+        Self { coefficients, modulus }
+    }
+}
+
 /// Coefficients that are centred.
 pub(crate) struct Small<'a>(&'a [i8]);
 
 impl<R: NtruPrimeRing> Poly<R> {
     /// Returns the coefficients, to be transformed.
     pub(crate) fn operand(&self) -> Canonical<'_> {
-        Canonical { coefficients: self.coefficients(), modulus: R::Q }
-    }
-}
-
-impl<R: Ring> RoundedPoly<R> {
-    /// Returns the coefficients, to be transformed.
-    pub(crate) fn operand(&self) -> Canonical<'_> {
-        Canonical { coefficients: self.coefficients(), modulus: R::Q2 }
+        Canonical::new(self.coefficients(), R::Q)
     }
 }
 
