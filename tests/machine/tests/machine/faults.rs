@@ -84,8 +84,8 @@ const OF_PTX: &[&str] = &[
     "race_warps [0, 32] st.shared.u32 [%r2], %r4: race on byte 128 with [0, 0]",
     "race_blocks [1, 0] st.global.b32 [%rd1], %r1: race on byte 0 with [0, 0]",
     "mixed_atomics [0, 0] st.shared.u32 [%r7], %r5: race on byte 0 with [0, 31]",
-    "divergent_barrier [0, 0] bar.sync 0: other threads, which it waits for, ended or wait \
-     elsewhere",
+    "divergent_barrier [0, 0] bar.sync 0: other threads, which it waits for, ended, wait elsewhere \
+     or are too many",
     "dead_lane [0, 0] shfl.sync.idx.b32 %r6, %r1, 31, 31, -1: lane 31 does not take part",
     "outside_global [0, 0] st.global.b32 [%rd4], 1: 4 bytes at 512 of 512 bytes",
     "outside_shared [0, 0] st.shared.u32 [%r2], %r3: 4 bytes at 256 of 256 bytes",
