@@ -18,7 +18,7 @@ use crate::scheme::{
     Scheme, SecretBytes, Types,
 };
 use crate::threads::{ThreadPool, for_each};
-use crate::wipe::{Secret, wiping_the_stack};
+use crate::wipe::{Secret, wipe_stack};
 
 /// The largest number of key pairs that share one inversion. At this number, the inversion already
 /// takes little time compared with the three products per key.
@@ -47,12 +47,28 @@ pub(crate) trait KeyKind {
     type Decoded: Send + Sync + 'static;
     type Error: Error + Clone + Send;
 
+    const IS_SECRET: bool;
+
     /// Decodes well-formed keys.
     fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N];
     /// Returns for each string of bytes the decoded key, or why it is none.
     fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N];
     /// Returns what takes the place of a key until it is decoded.
     fn blank() -> Self::Decoded;
+}
+
+/// Decodes a key to `to`, after a check unless it is trusted.
+///
+/// This is a function of its own, so that [`wipe_stack`] reaches what it leaves on the stack.
+#[inline(never)]
+fn decode_to<K: KeyKind>(
+    key: &K::Bytes,
+    is_trusted: bool,
+    to: &mut Option<K::Decoded>,
+) -> Result<(), K::Error> {
+    let [read] = if is_trusted { K::decode([key]).map(Ok) } else { K::read([key]) };
+    *to = Some(read?);
+    Ok(())
 }
 
 /// The encapsulation keys of `P`.
@@ -64,6 +80,8 @@ impl<P: Types> KeyKind for PublicKeys<P> {
     type Bytes = EncapsulationKeyBytes<P>;
     type Decoded = DecodedPublic<P>;
     type Error = InvalidEncapsulationKey;
+
+    const IS_SECRET: bool = false;
 
     fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N] {
         P::Scheme::public_each(keys)
@@ -80,6 +98,8 @@ impl<P: Types> KeyKind for PrivateKeys<P> {
     type Bytes = DecapsulationKeyBytes<P>;
     type Decoded = DecodedPrivate<P>;
     type Error = InvalidDecapsulationKey;
+
+    const IS_SECRET: bool = true;
 
     fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N] {
         P::Scheme::private_each(keys.map(AsRef::as_ref))
@@ -135,11 +155,11 @@ where
             },
             KeyRows::Loaded(keys) => return Ok(Self::Decoded(keys.decoded::<Vec<_>>()?)),
         };
-        wiping_the_stack::<DECODING, _>(|| {
-            let [read] = if is_trusted { K::decode([row]).map(Ok) } else { K::read([row]) };
-            *one = Some(read.map_err(|error| InvalidRow { row: 0, error })?);
-            Ok::<_, EngineError>(())
-        })?;
+        let read = decode_to::<K>(row, is_trusted, one);
+        if K::IS_SECRET {
+            wipe_stack::<DECODING>();
+        }
+        read.map_err(|error| InvalidRow { row: 0, error })?;
         Ok(Self::Decoded(one.as_slice()))
     }
 
