@@ -181,7 +181,7 @@ mod tests {
         })
         .unwrap();
         let bytes: Vec<_> = records.iter().map(|record| record.figure(figure::BYTES)).collect();
-        let expected = [2729, 1571, 2142, 984, 2555, 984].map(|bytes| Some(f64::from(bytes)));
+        let expected = [2729, 1571, 984, 2142, 984, 2555].map(|bytes| Some(f64::from(bytes)));
         assert_eq!(bytes, expected);
     }
 }
