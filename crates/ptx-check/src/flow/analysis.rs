@@ -244,7 +244,16 @@ impl<'a> Analysis<'a> {
         let registers =
             access.address.iter().map(|&register| state.value(register, condition).objects);
         let objects = registers.fold(access.names, |all, objects| all | objects);
-        if objects.are_known() { objects } else { self.program.arrays | Objects::SHARED }
+        if self.are_known(objects) { objects } else { self.program.arrays | Objects::SHARED }
+    }
+
+    /// Returns whether an address that points into these objects points into no others. In machine
+    /// code, a register may hold no address where predicates make the access irrelevant.
+    fn are_known(&self, objects: Objects) -> bool {
+        match self.program.leftovers_are_secret {
+            true => objects.are_known(),
+            false => !objects.is_empty(),
+        }
     }
 
     /// Returns the result of an instruction in the executions in which `condition` holds.
@@ -454,7 +463,7 @@ impl<'a> Analysis<'a> {
             return;
         }
         let pointers = access.address.iter().map(|&register| state.value(register, guard).objects);
-        if !pointers.fold(access.names, |all, objects| all | objects).are_known() {
+        if !self.are_known(pointers.fold(access.names, |all, objects| all | objects)) {
             report.findings.push(self.finding(Class::NoObject, index, None));
         }
         if let Effect::Store(_) = instruction.effect {

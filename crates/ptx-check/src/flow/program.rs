@@ -333,7 +333,7 @@ pub struct Program {
     /// The parameters that are the addresses of arrays.
     pub arrays: Objects,
     /// Whether a register that was never written counts as secret, because it may hold data of
-    /// another kernel.
+    /// another kernel, and one that was not written everywhere as an address of other memory.
     ///
     /// This is set for PTX. Machine code reads such registers where predicates make the result
     /// irrelevant. The analysis cannot follow this in all cases, so it trusts the assembler for
