@@ -47,6 +47,7 @@ pub(crate) trait KeyKind {
     type Decoded: Send + Sync + 'static;
     type Error: Error + Clone + Send;
 
+    /// Whether the stack on which a key was decoded is wiped.
     const IS_SECRET: bool;
 
     /// Decodes well-formed keys.
