@@ -16,7 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Attribute, Ident, Item, UseTree};
 
 use crate::{Error, IoContext, Result, workspace};
 
@@ -75,11 +77,11 @@ impl Tree {
             let module = Module { file: file.clone(), ..Module::default() };
             let mut reader =
                 Reader { name: &name, module, inline: Vec::new(), children: Vec::new() };
-            let tokens: TokenStream = text.parse().map_err(|error: proc_macro2::LexError| {
+            let parsed = syn::parse_file(&text).map_err(|error| {
                 let faults = vec![format!("{}: {error}", file.display())];
                 Error::Structure { faults }
             })?;
-            reader.items(tokens);
+            reader.items(parsed.items);
             let Reader { module, children, .. } = reader;
             for Child { names, path } in children {
                 let found = match path {
@@ -241,116 +243,70 @@ fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
 }
 
-fn ident(token: Option<&TokenTree>) -> Option<String> {
-    match token {
-        Some(TokenTree::Ident(ident)) => Some(ident.to_string()),
-        _ => None,
-    }
-}
-
-fn group(token: Option<&TokenTree>, delimiter: Delimiter) -> Option<TokenStream> {
-    match token {
-        Some(TokenTree::Group(group)) if group.delimiter() == delimiter => Some(group.stream()),
-        _ => None,
+/// Returns the attributes of an item, and its name if a path can lead to it.
+fn parts(item: &Item) -> (&[Attribute], Option<&Ident>) {
+    match item {
+        Item::Const(item) => (&item.attrs, Some(&item.ident)),
+        Item::Enum(item) => (&item.attrs, Some(&item.ident)),
+        Item::Fn(item) => (&item.attrs, Some(&item.sig.ident)),
+        Item::Impl(item) => (&item.attrs, None),
+        Item::Macro(item) => (&item.attrs, item.ident.as_ref()),
+        Item::Mod(item) => (&item.attrs, None),
+        Item::Static(item) => (&item.attrs, Some(&item.ident)),
+        Item::Struct(item) => (&item.attrs, Some(&item.ident)),
+        Item::Trait(item) => (&item.attrs, Some(&item.ident)),
+        Item::Type(item) => (&item.attrs, Some(&item.ident)),
+        Item::Union(item) => (&item.attrs, Some(&item.ident)),
+        Item::Use(item) => (&item.attrs, None),
+        _ => (&[], None),
     }
 }
 
 /// Returns whether an attribute is a `cfg(...)` that holds only in tests.
-fn is_for_tests(attribute: &TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = attribute.clone().into_iter().collect();
-    let condition = group(tokens.get(1), Delimiter::Parenthesis).unwrap_or_default().to_string();
+fn is_for_tests(attribute: &Attribute) -> bool {
+    let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
+    let condition = condition.unwrap_or_default();
     let words: Vec<&str> = condition.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    ident(tokens.first()).is_some_and(|name| name == "cfg")
+    attribute.path().is_ident("cfg")
         && words.contains(&"test")
         && !words.contains(&"not")
         && !words.contains(&"any")
 }
 
+/// Returns the value of an attribute `path`.
+fn path_of(attribute: &Attribute) -> Option<String> {
+    let path =
+        attribute.meta.require_name_value().ok().filter(|meta| meta.path.is_ident("path"))?;
+    Some(path.value.to_token_stream().to_string().trim_matches('"').to_owned())
+}
+
 impl Reader<'_> {
     /// Reads the items of a module.
-    fn items(&mut self, tokens: TokenStream) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let (mut at, mut for_tests, mut path) = (0, false, None);
-        while at < tokens.len() {
-            if is_punct(tokens.get(at), '#')
-                && let Some(attribute) = group(tokens.get(at + 1), Delimiter::Bracket)
-            {
-                for_tests |= is_for_tests(&attribute);
-                let parts: Vec<TokenTree> = attribute.clone().into_iter().collect();
-                if ident(parts.first()).is_some_and(|name| name == "path") {
-                    path = parts.get(2).map(|text| text.to_string().trim_matches('"').to_owned());
-                }
-                self.paths(attribute, true);
-                at += 2;
+    fn items(&mut self, items: Vec<Item>) {
+        for item in items {
+            let (attributes, name) = parts(&item);
+            if attributes.iter().any(is_for_tests) {
                 continue;
             }
-            let end = end_of_item(&tokens, at);
-            if !for_tests {
-                self.item(&tokens[at..end], path.take());
+            if let Some(name) = name.filter(|_| self.inline.is_empty()) {
+                self.module.items.insert(name.to_string());
             }
-            (at, for_tests, path) = (end, false, None);
-        }
-    }
-
-    /// Reads an item. `tokens` begin after its attributes.
-    fn item(&mut self, tokens: &[TokenTree], path: Option<String>) {
-        let keyword = |token: &TokenTree| match token {
-            TokenTree::Ident(ident) => {
-                let ident = ident.to_string();
-                matches!(
-                    &*ident,
-                    "mod"
-                        | "use"
-                        | "fn"
-                        | "struct"
-                        | "enum"
-                        | "trait"
-                        | "type"
-                        | "const"
-                        | "static"
-                        | "union"
-                        | "macro_rules"
-                        | "impl"
-                        | "macro"
-                )
-                .then_some(ident)
-            }
-            _ => None,
-        };
-        let found = tokens.iter().enumerate().find_map(|(at, token)| Some((at, keyword(token)?)));
-        let rest: TokenStream = tokens.iter().cloned().collect();
-        let Some((at, keyword)) = found else { return self.paths(rest, true) };
-        let name = tokens[at + 1..].iter().find_map(|token| match token {
-            TokenTree::Ident(ident) => {
-                let ident = ident.to_string();
-                (!matches!(&*ident, "fn" | "unsafe" | "extern" | "mut" | "async")).then_some(ident)
-            }
-            _ => None,
-        });
-        match (&*keyword, name) {
-            ("use", _) => {
-                let tree: Vec<TokenTree> = tokens[at + 1..].to_vec();
-                self.import(&tree, Vec::new());
-            }
-            ("mod", Some(name)) => match group(tokens.last(), Delimiter::Brace) {
-                Some(body) => {
-                    self.inline.push(name);
-                    self.items(body);
-                    self.inline.pop();
-                }
-                None => {
-                    let names = self.inline.iter().cloned().chain([name]).collect();
-                    self.children.push(Child { names, path });
-                }
-            },
-            (keyword, name) => {
-                if keyword != "impl"
-                    && self.inline.is_empty()
-                    && let Some(name) = name
-                {
-                    self.module.items.insert(name);
-                }
-                self.paths(rest, true);
+            match item {
+                Item::Use(item) => self.import(&item.tree, Vec::new()),
+                Item::Mod(item) => match item.content {
+                    Some((_, items)) => {
+                        self.inline.push(item.ident.to_string());
+                        self.items(items);
+                        self.inline.pop();
+                    }
+                    None => {
+                        let name = item.ident.to_string();
+                        let names = self.inline.iter().cloned().chain([name]).collect();
+                        let path = item.attrs.iter().find_map(path_of);
+                        self.children.push(Child { names, path });
+                    }
+                },
+                item => self.paths(item.to_token_stream()),
             }
         }
     }
@@ -387,74 +343,73 @@ impl Reader<'_> {
     }
 
     /// Reads the tree of a `use` whose path begins with the names in `before`.
-    fn import(&mut self, tokens: &[TokenTree], mut before: Vec<String>) {
-        let mut at = 0;
-        let mut renamed = None;
-        while at < tokens.len() {
-            match &tokens[at] {
-                TokenTree::Ident(ident) if *ident == "as" => {
-                    renamed = ident_after(tokens, at);
-                    at += 1;
-                }
-                TokenTree::Ident(ident) => before.push(ident.to_string()),
-                TokenTree::Group(group) => {
-                    let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-                    for part in inner.split(|token| is_punct(Some(token), ',')) {
-                        if !part.is_empty() {
-                            self.import(part, before.clone());
-                        }
-                    }
-                    return;
-                }
-                TokenTree::Punct(punct) if punct.as_char() == '*' => {
-                    if let Some(reference) = self.reference(&before, true) {
-                        self.module.globs.push(reference.clone());
-                        self.module.references.push(reference);
-                    }
-                    return;
-                }
-                _ => {}
+    fn import(&mut self, tree: &UseTree, mut before: Vec<String>) {
+        let (name, new) = match tree {
+            UseTree::Path(path) => {
+                before.push(path.ident.to_string());
+                return self.import(&path.tree, before);
             }
-            at += 1;
-        }
+            UseTree::Group(group) => {
+                return group.items.iter().for_each(|item| self.import(item, before.clone()));
+            }
+            UseTree::Glob(_) => {
+                let reference = self.reference(&before, true);
+                self.module.globs.extend(reference.clone());
+                return self.module.references.extend(reference);
+            }
+            UseTree::Name(name) => (&name.ident, &name.ident),
+            UseTree::Rename(renamed) => (&renamed.ident, &renamed.rename),
+        };
         // `use a::{self}` means `use a`.
-        if before.len() > 1 && before.last().is_some_and(|name| name == "self") {
-            before.pop();
+        if before.is_empty() || name != "self" {
+            before.push(name.to_string());
         }
-        if let Some(reference) = self.reference(&before, true) {
-            let new = renamed.or_else(|| before.last().cloned()).unwrap_or_default();
-            if self.inline.is_empty() && reference.names.last().is_some() {
-                self.module.imports.insert(new, reference.clone());
-            }
-            self.module.references.push(reference);
+        let Some(reference) = self.reference(&before, true) else { return };
+        if self.inline.is_empty() && !reference.names.is_empty() {
+            let new =
+                if new == "self" { before.pop().unwrap_or_default() } else { new.to_string() };
+            self.module.imports.insert(new, reference.clone());
         }
+        self.module.references.push(reference);
     }
 
-    /// Finds the paths in any tokens, and each `use` inside a function. `at_start` tells whether
-    /// the first token can begin a path.
-    fn paths(&mut self, tokens: TokenStream, at_start: bool) {
+    /// Finds the paths in any tokens, and each `use` inside a function.
+    fn paths(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let name = |at: usize| match tokens.get(at) {
+            Some(TokenTree::Ident(ident)) => Some(ident.to_string()),
+            _ => None,
+        };
+        let is_separator =
+            |at: usize| is_punct(tokens.get(at), ':') && is_punct(tokens.get(at + 1), ':');
         let mut at = 0;
-        let mut is_start = at_start;
         while at < tokens.len() {
-            match &tokens[at] {
-                TokenTree::Group(group) => self.paths(group.stream(), true),
-                TokenTree::Ident(ident) if *ident == "use" => {
-                    let end = end_of_item(&tokens, at);
-                    let open = std::mem::take(&mut self.module.imports);
-                    self.import(&tokens[at + 1..end], Vec::new());
-                    // An import inside a function is not visible in the module.
-                    self.module.imports = open;
-                    at = end;
-                    continue;
+            if let TokenTree::Group(group) = &tokens[at] {
+                self.paths(group.stream());
+            }
+            match name(at).as_deref() {
+                Some("use") => {
+                    // A macro may write `$crate`.
+                    let tree =
+                        tokens[at + 1..].iter().take_while(|token| !is_punct(Some(token), ';'));
+                    let tree = tree.filter(|token| !is_punct(Some(token), '$')).cloned().collect();
+                    if let Ok(tree) = syn::parse2::<UseTree>(tree) {
+                        // An import inside a function is not visible in the module.
+                        let (imports, globs) =
+                            (self.module.imports.clone(), self.module.globs.len());
+                        self.import(&tree, Vec::new());
+                        self.module.imports = imports;
+                        self.module.globs.truncate(globs);
+                        while !is_punct(tokens.get(at), ';') {
+                            at += 1;
+                        }
+                    }
                 }
-                TokenTree::Ident(ident)
-                    if is_start && (*ident == "crate" || *ident == "self" || *ident == "super") =>
-                {
-                    let mut names = vec![ident.to_string()];
-                    while is_punct(tokens.get(at + 1), ':')
-                        && is_punct(tokens.get(at + 2), ':')
-                        && let Some(next) = self::ident(tokens.get(at + 3))
+                // A name after `::` does not begin a path.
+                Some(first @ ("crate" | "self" | "super")) if at < 2 || !is_separator(at - 2) => {
+                    let mut names = vec![first.to_owned()];
+                    while is_separator(at + 1)
+                        && let Some(next) = name(at + 3)
                     {
                         names.push(next);
                         at += 3;
@@ -466,40 +421,9 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-            // A name after `::` does not begin a path.
-            is_start =
-                !(is_punct(tokens.get(at), ':') && at > 0 && is_punct(tokens.get(at - 1), ':'));
             at += 1;
         }
     }
-}
-
-fn ident_after(tokens: &[TokenTree], at: usize) -> Option<String> {
-    ident(tokens.get(at + 1))
-}
-
-/// Returns the index after the item that begins at `at`. An item ends with a semicolon or a block
-/// in braces.
-fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
-    // In a `use` or in a constant's value, braces do not end the item. A semicolon does.
-    let goes_on =
-        matches!(ident(tokens.get(at)).as_deref(), Some("use" | "const" | "static" | "type"))
-            || tokens[at..]
-                .iter()
-                .take(4)
-                .any(|token| matches!(ident(Some(token)).as_deref(), Some("use" | "static")));
-    let is_function = tokens[at..]
-        .iter()
-        .take(8)
-        .any(|token| matches!(ident(Some(token)).as_deref(), Some("fn")));
-    for (index, token) in tokens.iter().enumerate().skip(at) {
-        let is_body =
-            matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-        if is_punct(Some(token), ';') || is_body && (!goes_on || is_function) {
-            return index + 1;
-        }
-    }
-    tokens.len()
 }
 
 #[cfg(test)]
