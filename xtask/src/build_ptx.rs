@@ -43,6 +43,9 @@ pub struct Options {
     compiler: Option<PathBuf>,
 }
 
+/// The message if committed PTX does not belong to its sources.
+const OUT_OF_DATE: &str = "the committed PTX is out of date; run cargo xtask build-ptx";
+
 /// The crate whose kernels test the machine.
 const MACHINE: &str = "tests/machine/Cargo.toml";
 
@@ -98,9 +101,7 @@ fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
     let manifest = Manifest::read(&kernels.manifest())?;
     let committed = kernels.read()?;
     let differences = manifest.differences(&committed, kernels.origin(Some(&manifest))?);
-    if !differences.is_empty() {
-        return Err(Error::OutOfDate { differences });
-    }
+    Error::unless_none(OUT_OF_DATE, differences)?;
     println!("{}: sources, flags and PTX agree with the manifest", kernels.name());
     compare(&committed, kernels.arch())?;
     inspect(&committed, kernels.are_secret())?;
@@ -125,7 +126,7 @@ fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
         let line = rebuilt.lines().zip(committed.lines()).take_while(|(a, b)| a == b).count() + 1;
         let difference =
             format!("the same compiler writes different PTX from line {line}: {}", saved.display());
-        return Err(Error::OutOfDate { differences: vec![difference] });
+        return Error::unless_none(OUT_OF_DATE, vec![difference]);
     }
     println!("{} writes the same PTX again", compiler.version);
     Ok(())
@@ -164,20 +165,15 @@ fn build(kernels: &impl Kernels, compiler: &Compiler, arch: &str, how: How) -> R
 
 /// Checks that PTX is for this architecture and has no debug information.
 fn compare(text: &str, arch: &str) -> Result<()> {
-    let deviations = ptx::deviations(text, arch);
-    match deviations.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Deviates { arch: arch.into(), deviations }),
-    }
+    let what = format!("the PTX is not what kernels become for {arch}");
+    Error::unless_none(&what, ptx::deviations(text, arch))
 }
 
 /// Checks PTX for forbidden instructions and, if the content of arrays is secret, for leaks.
 fn inspect(text: &str, is_secret: bool) -> Result<()> {
     let module = syntax::parse(text).map_err(tools::Error::from)?;
-    let faults: Vec<String> = ptx::faults(&module).iter().map(ToString::to_string).collect();
-    if !faults.is_empty() {
-        return Err(Error::Forbidden { faults });
-    }
+    let faults = ptx::faults(&module).iter().map(ToString::to_string).collect();
+    Error::unless_none("the PTX contains instructions that are forbidden in kernels", faults)?;
     if is_secret {
         println!("{}", declared::check_ptx(text, "")?);
     }

@@ -54,7 +54,7 @@ impl std::fmt::Display for Version {
 /// is such a compiler.
 ///
 /// # Errors
-/// [`Error::UnusableCompiler`] if the compiler at `explicit` cannot build the device crate,
+/// [`Error::Unusable`] if the compiler at `explicit` cannot build the device crate,
 /// [`Error::NoCompiler`] if no installed compiler can.
 pub fn find(explicit: Option<&Path>, preferred: Option<&Version>) -> Result<Compiler> {
     if let Some(rustc) = explicit {
@@ -87,7 +87,7 @@ fn choose(
 
 /// Returns the compiler at `rustc`, if it can build the device crate.
 fn inspect(rustc: &Path) -> Result<Compiler> {
-    let unusable = |reason: String| Error::UnusableCompiler { rustc: rustc.to_owned(), reason };
+    let unusable = |reason: String| Error::Unusable { path: rustc.to_owned(), reason };
     let run = |arguments: &[&str]| {
         tools::text(isolated::program(Command::new(rustc)).args(arguments))
             .map_err(|error| unusable(error.to_string()))
@@ -153,8 +153,7 @@ LLVM version: 22.1.8
 
     fn candidates(versions: &[&str]) -> Vec<Result<Compiler>> {
         let compiler = |v: &&str| Ok(Compiler { rustc: v.into(), version: version(v) });
-        let unusable =
-            Error::UnusableCompiler { rustc: "/broken/rustc".into(), reason: "no source".into() };
+        let unusable = Error::Unusable { path: "/broken/rustc".into(), reason: "no source".into() };
         std::iter::once(Err(unusable)).chain(versions.iter().map(compiler)).collect()
     }
 
@@ -195,6 +194,6 @@ LLVM version: 22.1.8
     #[test]
     fn an_explicit_compiler_is_the_only_candidate() {
         let error = find(Some(Path::new("/nowhere/rustc")), None).unwrap_err();
-        assert!(matches!(error, Error::UnusableCompiler { .. }), "{error}");
+        assert!(matches!(error, Error::Unusable { .. }), "{error}");
     }
 }

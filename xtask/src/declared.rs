@@ -48,15 +48,13 @@ impl Outcome {
     /// Returns the counts as a sentence.
     ///
     /// # Errors
-    /// [`Error::Leaks`] with all faults.
+    /// [`Error::Faults`] with all faults.
     pub fn verdict(self) -> Result<String> {
         let Self { kernels, dividing, instructions, secret_stores, mut faults } = self;
         if kernels == 0 {
             faults.push("there is no kernel to check".to_owned());
         }
-        if !faults.is_empty() {
-            return Err(Error::Leaks { faults });
-        }
+        Error::unless_none("kernels leak secrets, or contain unknown instructions", faults)?;
         let except = match dividing {
             0 => String::new(),
             count => format!(" except in {count} kernels that measure divisions"),
@@ -117,7 +115,7 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
 /// Checks the kernels of a PTX text whose names contain `kernel`. Returns the counts as a sentence.
 ///
 /// # Errors
-/// [`Error::Leaks`] with all findings, or [`Error::Program`] for a text that is no PTX.
+/// [`Error::Faults`] with all findings, or [`Error::Program`] for a text that is no PTX.
 pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
     let start = Instant::now();
     let module = syntax::parse(text).map_err(tools::Error::from)?;
@@ -137,7 +135,7 @@ pub fn is_strict(kernel: &str) -> bool {
 /// Prints how many planted leaks were found.
 ///
 /// # Errors
-/// [`Error::Missed`] if a leak was missed, if no leak was planted, or none of a kind in `kinds`.
+/// [`Error::Faults`] if a leak was missed, if no leak was planted, or none of a kind in `kinds`.
 pub fn judge(planted: plant::Outcome, seed: u64, kinds: &[plant::Kind]) -> Result<()> {
     println!("leaks planted with seed {seed}:\n{planted}");
     let mut missed = planted.missed;
@@ -146,5 +144,5 @@ pub fn judge(planted: plant::Outcome, seed: u64, kinds: &[plant::Kind]) -> Resul
     }
     let without = kinds.iter().filter(|kind| !planted.counts.contains_key(kind));
     missed.extend(without.map(|kind| format!("no kernel has a place for {kind:?}")));
-    if missed.is_empty() { Ok(()) } else { Err(Error::Missed { missed }) }
+    Error::unless_none("the analysis did not find all planted leaks", missed)
 }

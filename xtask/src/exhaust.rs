@@ -1,8 +1,10 @@
 //! `cargo xtask exhaust`: runs the checks and proofs of `ctru-math` on all inputs.
 
+use std::process::Stdio;
+
 use ptx_check::tools;
 
-use crate::{Error, Result, process, workspace};
+use crate::{Result, process, workspace};
 
 /// Proves the arithmetic on all inputs of its steps, or on a basis
 ///
@@ -20,7 +22,7 @@ pub struct Options {
 /// Runs the job.
 ///
 /// # Errors
-/// [`Error::Program`] if cargo cannot be run, [`Error::Exhaust`] if a check fails.
+/// [`Error::Program`](crate::Error::Program) if cargo cannot be run or a check fails.
 pub fn run(options: &Options) -> Result<()> {
     let mut command = process::cargo();
     command.current_dir(workspace::root());
@@ -36,9 +38,6 @@ pub fn run(options: &Options) -> Result<()> {
     ]);
     command.args(["--ignored", "--nocapture", "--test-threads", &options.threads.to_string()]);
     command.args(&options.only);
-    let status = command.status().map_err(|source| tools::Error::Start {
-        program: command.get_program().to_string_lossy().into(),
-        source,
-    })?;
-    if status.success() { Ok(()) } else { Err(Error::Exhaust { status }) }
+    tools::output(command.stdout(Stdio::inherit()).stderr(Stdio::inherit()))?;
+    Ok(())
 }

@@ -62,7 +62,10 @@ fn parts(text: &str, list: &str) -> Result<[String; FILES.len()]> {
             let entry = entry.trim_end_matches(['(', '\n']);
             file = family(entry, list)
                 .and_then(|family| FILES.iter().position(|&file| file == family))
-                .ok_or_else(|| Error::NoFamily { kernel: entry.into() })?;
+                .ok_or_else(|| Error::Faults {
+                    what: "no family: the list of kernels does not name".into(),
+                    faults: vec![entry.into()],
+                })?;
         }
         parts[file].push_str(line);
         if line.starts_with('}') {
@@ -108,7 +111,7 @@ mod tests {
     fn kernels_that_no_list_names_are_refused() {
         assert!(matches!(
             parts(&kernel("unknown_761"), LIST),
-            Err(Error::NoFamily { kernel }) if kernel == "unknown_761"
+            Err(Error::Faults { faults, .. }) if faults == ["unknown_761"]
         ));
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn program(mut command: Command) -> Command {
 /// dropped.
 ///
 /// # Errors
-/// [`Error::Configuration`] if a file of configuration cannot be read or would be read all the
+/// [`Error::Unusable`] if a file of configuration cannot be read or would be read all the
 /// same; [`Error::Io`].
 pub(crate) fn cargo(command: &mut Command, folder: &Path, home: &Path) -> Result<TempDir> {
     let user = user_home();
@@ -92,7 +92,7 @@ pub(crate) fn cargo(command: &mut Command, folder: &Path, home: &Path) -> Result
         let reason = "cargo would read it for kernels; set TMPDIR to a folder without \
                       .cargo/config.toml in it or above it"
             .to_owned();
-        return Err(Error::Configuration { path, reason });
+        return Err(Error::Unusable { path, reason });
     }
     command.env("CARGO_HOME", home).current_dir(empty.path());
     Ok(empty)
@@ -113,8 +113,9 @@ fn configuration(folder: &Path) -> Option<PathBuf> {
 /// to the folder above the file's own folder.
 fn packages(file: &Path) -> Result<Table> {
     let text = fs::read_to_string(file).at("read", file)?;
-    let mut settings: Table = text.parse().map_err(|error: toml::de::Error| {
-        Error::Configuration { path: file.to_owned(), reason: error.to_string() }
+    let mut settings: Table = text.parse().map_err(|error: toml::de::Error| Error::Unusable {
+        path: file.to_owned(),
+        reason: error.to_string(),
     })?;
     settings.retain(|name, _| TABLES.contains(&name));
     let base = file.parent().and_then(Path::parent).unwrap_or(file);

@@ -33,7 +33,7 @@ pub struct Options {
 /// Runs the job.
 ///
 /// # Errors
-/// [`Error::Leaks`](crate::Error::Leaks) with all findings, or the reason why a text could not be
+/// [`Error::Faults`](crate::Error::Faults) with all findings, or the reason why a text could not be
 /// read.
 pub fn run(options: &Options) -> Result<()> {
     let files = match &options.files[..] {

@@ -137,7 +137,10 @@ pub fn run(options: &Options) -> Result<()> {
         for kernel in
             ptx::entries(&text).into_iter().filter(|kernel| kernel.contains(&options.kernel))
         {
-            let missing = |program| Error::Unreadable { program, what: kernel.into() };
+            let missing = |program| {
+                let what = format!("the output of {program} says nothing about");
+                Error::Faults { what, faults: vec![kernel.into()] }
+            };
             lines.push(Line {
                 arch: arch.clone(),
                 kernel: kernel.into(),
@@ -167,9 +170,7 @@ pub fn run(options: &Options) -> Result<()> {
         fs::write(path, text + "\n").at("write", path)?;
     }
     faults.extend(lines.iter().flat_map(Line::faults));
-    if !faults.is_empty() {
-        return Err(Error::BadKernels { faults });
-    }
+    Error::unless_none("the machine code of kernels breaks rules", faults)?;
     let Some(seed) = options.plant else { return Ok(()) };
     // More copies of kernels in one text would make its listing too large.
     const COPIES: usize = 100;

@@ -23,7 +23,8 @@ pub(super) fn search(shop: &Workshop) -> Result<()> {
     // grep fails if it finds nothing.
     let script = ["-c", "grep \"$@\" || [[ $? -eq 1 ]]", "grep"].map(OsString::from);
     let found = shop.call("bash", script.into_iter().chain(arguments))?;
-    if found.is_empty() { Ok(()) } else { Err(Error::LocalPaths { files: found }) }
+    let files = found.lines().map(Into::into).collect();
+    Error::unless_none("these files contain the path of a folder of this machine", files)
 }
 
 /// Unpacks an archive, or copies another file.

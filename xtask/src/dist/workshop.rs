@@ -27,16 +27,15 @@ impl Workshop {
     /// Empties the folder of results.
     ///
     /// # Errors
-    /// [`Error::Uncommitted`] if a file differs from the last commit.
+    /// [`Error::Faults`] if a file differs from the last commit.
     pub(super) fn new() -> Result<Self> {
         let root = workspace::root();
         let git = |arguments: &[&str]| {
             tools::text(Command::new("git").current_dir(&root).args(arguments))
         };
         let changes = git(&["status", "--porcelain"])?;
-        if !changes.is_empty() {
-            return Err(Error::Uncommitted { changes });
-        }
+        let changes = changes.lines().map(Into::into).collect();
+        Error::unless_none("these files differ from the last commit", changes)?;
         let time = git(&["log", "-1", "--format=%ct"])?.trim().to_owned();
         let system = tools::text(Command::new("rustc").args(["--print", "sysroot"]))?;
         let flags = [

@@ -71,7 +71,7 @@ fn symbol(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// [`Error::Program`] if the disassembler does not read the library,
-/// [`Error::MachineCode`] if there are divisions, if lanes decide branches or addresses, or if a
+/// [`Error::Faults`] if there are divisions, if lanes decide branches or addresses, or if a
 /// search finds nothing in the function that was planted for it.
 pub fn run(options: &Options) -> Result<()> {
     let mut objdump = Command::new(&options.objdump);
@@ -80,9 +80,7 @@ pub fn run(options: &Options) -> Result<()> {
     let listing = Listing::new(&text);
     let mut faults = divisions::faults(&listing);
     faults.extend(lanes::faults(&listing));
-    if !faults.is_empty() {
-        return Err(Error::MachineCode { faults });
-    }
+    Error::unless_none("the machine code of the library breaks rules", faults)?;
     println!("{} functions, the planted division and leak", listing.functions.len());
     Ok(())
 }

@@ -17,7 +17,7 @@ pub struct Options {}
 /// Runs the job.
 ///
 /// # Errors
-/// [`Error::Structure`] with all faults.
+/// [`Error::Faults`] with all faults.
 pub fn run(_: &Options) -> Result<()> {
     let root = workspace::root();
     let packages = crates::packages(&root)?;
@@ -31,9 +31,7 @@ pub fn run(_: &Options) -> Result<()> {
             faults.extend(cycles.iter().map(|cycle| format!("{}: {cycle}", package.name)));
         }
     }
-    if !faults.is_empty() {
-        return Err(Error::Structure { faults });
-    }
+    Error::unless_none("the workspace breaks the rules of its structure", faults)?;
     let crates = packages.len();
     println!("{crates} crates in order, {count} modules without cycles");
     Ok(())

@@ -77,9 +77,9 @@ impl Tree {
             let module = Module { file: file.clone(), ..Module::default() };
             let mut reader =
                 Reader { name: &name, module, inline: Vec::new(), children: Vec::new() };
-            let parsed = syn::parse_file(&text).map_err(|error| {
-                let faults = vec![format!("{}: {error}", file.display())];
-                Error::Structure { faults }
+            let parsed = syn::parse_file(&text).map_err(|error| Error::Unusable {
+                path: file.clone(),
+                reason: error.to_string(),
             })?;
             reader.items(parsed.items);
             let Reader { module, children, .. } = reader;
