@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use ptx_check::tools;
 use serde::Deserialize;
 
 use crate::compiler::Compiler;
 use crate::kernels::{How, Kernels, Package};
 use crate::manifest::{ARCH, Manifest, Origin, TARGET};
-use crate::{Error, IoContext, Result, process, sources};
+use crate::workspace::{Metadata, Target};
+use crate::{Error, IoContext, Result, sources};
 
 /// The settings of a crate, in `[package.metadata.ptx]`.
 #[derive(Debug, Default, Deserialize)]
@@ -45,33 +45,6 @@ pub(crate) struct OwnKernels {
     settings: Settings,
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<PackageOfCargo>,
-    target_directory: PathBuf,
-    workspace_root: PathBuf,
-}
-
-#[derive(Deserialize)]
-struct PackageOfCargo {
-    name: String,
-    manifest_path: PathBuf,
-    metadata: Option<PackageMetadata>,
-    targets: Vec<Target>,
-}
-
-#[derive(Default, Deserialize)]
-struct PackageMetadata {
-    #[serde(default)]
-    ptx: Settings,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
 impl OwnKernels {
     /// Reads the crate whose `Cargo.toml` is at `path`.
     ///
@@ -79,12 +52,7 @@ impl OwnKernels {
     /// If cargo cannot read it, if the settings are wrong, or if the crate has no library.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let manifest_path = fs::canonicalize(path).at("find", path)?;
-        let mut cargo = process::cargo();
-        cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]);
-        cargo.arg(&manifest_path);
-        let what = format!("the output of cargo metadata for {}", path.display());
-        let metadata: Metadata = serde_json::from_str(&tools::text(&mut cargo)?)
-            .map_err(|source| Error::Json { what, source })?;
+        let metadata = Metadata::read(&manifest_path)?;
         let is_library = |target: &Target| {
             let kinds = ["lib", "rlib", "cdylib"];
             target.kind.iter().any(|kind| kinds.contains(&&**kind))
@@ -95,16 +63,21 @@ impl OwnKernels {
             let library = package.targets.into_iter().find(is_library)?.name;
             Some((package.name, library, package.metadata))
         });
-        let Some((name, library, own)) = package else {
+        let Some((name, library, mut own)) = package else {
             return Err(Error::NoLibrary { path: manifest_path });
         };
+        let settings: Option<Settings> =
+            serde_json::from_value(own["ptx"].take()).map_err(|source| {
+                let what = format!("[package.metadata.ptx] in {}", path.display());
+                Error::Json { what, source }
+            })?;
         Ok(Self {
             folder: manifest_path.parent().unwrap_or(&manifest_path).to_owned(),
             name,
             workspace: metadata.workspace_root,
             target: metadata.target_directory.join("ptx"),
             library: library.replace('-', "_"),
-            settings: own.unwrap_or_default().ptx,
+            settings: settings.unwrap_or_default(),
         })
     }
 

@@ -1,6 +1,11 @@
-//! The folders of the workspace.
+//! The folders of the workspace, and what cargo says of a workspace.
 
 use std::path::{Path, PathBuf};
+
+use ptx_check::tools;
+use serde::Deserialize;
+
+use crate::{Error, Result, process};
 
 /// Returns the root of the workspace.
 #[must_use]
@@ -16,5 +21,73 @@ pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(target) => root().join(target),
         None => root().join("target"),
+    }
+}
+
+/// The output of `cargo metadata`.
+#[derive(Debug, Deserialize)]
+pub struct Metadata {
+    /// The packages of the workspace.
+    pub packages: Vec<Package>,
+    /// The folder of the compiler's results.
+    pub target_directory: PathBuf,
+    /// The folder of the workspace.
+    pub workspace_root: PathBuf,
+}
+
+/// A package of a workspace.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Package {
+    /// The name of the package.
+    pub name: String,
+    /// Its `Cargo.toml`.
+    pub manifest_path: PathBuf,
+    /// The registries that take it: none at all, or any.
+    pub publish: Option<Vec<String>>,
+    /// What its `Cargo.toml` says for other programs than cargo.
+    pub metadata: serde_json::Value,
+    /// What it depends on.
+    pub dependencies: Vec<Dependency>,
+    /// Its libraries, programs and tests.
+    pub targets: Vec<Target>,
+}
+
+/// A dependency of any kind: for builds, tests or the package itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Dependency {
+    /// The name of the package that is needed.
+    pub name: String,
+    /// Its folder, if it is in this workspace.
+    pub path: Option<PathBuf>,
+    /// `dev` for tests, `build` for build scripts.
+    pub kind: Option<String>,
+    /// Whether a feature asks for it.
+    pub optional: bool,
+}
+
+/// A library, a program or a test of a package.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Target {
+    /// The name of the target.
+    pub name: String,
+    /// What it is, such as `lib` or `bin`.
+    pub kind: Vec<String>,
+    /// The file of its root.
+    pub src_path: PathBuf,
+}
+
+impl Metadata {
+    /// Returns what cargo says of the workspace of the package whose `Cargo.toml` is `manifest`.
+    ///
+    /// # Errors
+    /// If cargo fails.
+    pub fn read(manifest: &Path) -> Result<Self> {
+        let mut cargo = process::cargo();
+        cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]);
+        let what = format!("the output of cargo metadata for {}", manifest.display());
+        serde_json::from_str(&tools::text(cargo.arg(manifest))?)
+            .map_err(|source| Error::Json { what, source })
     }
 }

@@ -5,41 +5,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
-
 use super::programs::PROGRAMS;
 use super::workshop::Workshop;
-use crate::{Error, IoContext, Result, workspace};
-
-/// What `cargo metadata` says of the workspace.
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    /// The registries that take it: none at all, or any.
-    publish: Option<Vec<String>>,
-    dependencies: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    name: String,
-    /// `dev`, `build`, or nothing.
-    kind: Option<String>,
-    path: Option<String>,
-}
+use crate::workspace::{self, Metadata, Package};
+use crate::{IoContext, Result};
 
 /// Returns the crates for the registry, each after those that it needs.
-fn in_order(metadata: &str) -> Result<Vec<String>> {
-    let metadata: Metadata = serde_json::from_str(metadata)
-        .map_err(|source| Error::Json { what: "cargo's metadata".to_owned(), source })?;
+fn in_order(packages: Vec<Package>) -> Vec<String> {
     let is_public = |package: &Package| package.publish.is_none();
-    let mut left: BTreeMap<String, BTreeSet<String>> = metadata
-        .packages
+    let mut left: BTreeMap<String, BTreeSet<String>> = packages
         .into_iter()
         .filter(is_public)
         .map(|Package { name, dependencies, .. }| {
@@ -59,13 +33,12 @@ fn in_order(metadata: &str) -> Result<Vec<String>> {
         left.remove(&ready);
         order.push(ready);
     }
-    Ok(order)
+    order
 }
 
 /// Makes the `.crate` files, and a list of them in the order of their upload.
 pub(super) fn crates(shop: &Workshop) -> Result<()> {
-    let metadata = shop.call("cargo", ["metadata", "--no-deps", "--format-version=1"])?;
-    let order = in_order(&metadata)?;
+    let order = in_order(Metadata::read(&workspace::root().join("Cargo.toml"))?.packages);
     let names = order.iter().flat_map(|name| ["-p", name]);
     shop.call("cargo", ["package", "--no-verify"].into_iter().chain(names))?;
     let folder = shop.folder("crates")?;
@@ -164,7 +137,7 @@ mod tests {
             package("c", "null", &format!("{},{}", needs("d", "\"build\""), needs("a", "\"dev\""))),
             package("d", "null", r#"{"name":"serde","kind":null,"path":null}"#),
         ];
-        let metadata = format!(r#"{{"packages":[{}]}}"#, packages.join(","));
-        assert_eq!(in_order(&metadata).unwrap(), ["d", "c", "a"]);
+        let packages = serde_json::from_str(&format!("[{}]", packages.join(","))).unwrap();
+        assert_eq!(in_order(packages), ["d", "c", "a"]);
     }
 }

@@ -1,11 +1,8 @@
 //! Checks the order of the crates: each crate may depend only on those below it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use ptx_check::tools;
-use serde::Deserialize;
-
-use crate::{Error, Result, process};
+use crate::workspace::Package;
 
 /// The crates from the lowest to the highest.
 const ORDER: &[&str] = &[
@@ -47,56 +44,11 @@ const GPU: (&str, &[&str]) = ("ctru-kem", &["ctru-gpu-kernels", "ctru-gpu-runtim
 /// The package with the helpers of tests, on which the tests of every crate may depend.
 const TEST_HELPERS: &str = "ctru-tests";
 
-/// A package of the workspace, as `cargo metadata` describes it.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Package {
-    /// The name of the package.
-    pub name: String,
-    dependencies: Vec<Dependency>,
-    targets: Vec<Target>,
-}
-
-/// A dependency of any kind: for builds, tests or the crate itself.
-#[derive(Clone, Debug, Deserialize)]
-struct Dependency {
-    name: String,
-    /// The folder of the package, if it is in this workspace.
-    path: Option<PathBuf>,
-    /// `dev` for tests, `build` for build scripts.
-    kind: Option<String>,
-    /// Whether a feature asks for it.
-    optional: bool,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Target {
-    kind: Vec<String>,
-    src_path: PathBuf,
-}
-
-impl Package {
-    /// Returns the root files of its library and its programs.
-    pub fn sources(&self) -> Vec<PathBuf> {
-        let is_product = |kind: &String| matches!(&**kind, "lib" | "bin" | "cdylib" | "staticlib");
-        let targets = self.targets.iter().filter(|target| target.kind.iter().any(is_product));
-        targets.map(|target| target.src_path.clone()).collect()
-    }
-}
-
-/// Returns the packages of the workspace at `root`.
-///
-/// # Errors
-/// If cargo fails.
-pub fn packages(root: &Path) -> Result<Vec<Package>> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        packages: Vec<Package>,
-    }
-    let mut cargo = process::cargo();
-    cargo.current_dir(root).args(["metadata", "--no-deps", "--format-version=1"]);
-    let metadata: Metadata = serde_json::from_str(&tools::text(&mut cargo)?)
-        .map_err(|source| Error::Json { what: "the output of cargo metadata".into(), source })?;
-    Ok(metadata.packages)
+/// Returns the root files of the library and the programs of a package.
+pub(super) fn sources(package: &Package) -> impl Iterator<Item = &PathBuf> {
+    let is_product = |kind: &String| matches!(&**kind, "lib" | "bin" | "cdylib" | "staticlib");
+    let targets = package.targets.iter().filter(move |target| target.kind.iter().any(is_product));
+    targets.map(|target| &target.src_path)
 }
 
 /// Returns a message for each dependency that does not point down, and for each package that has no
@@ -140,18 +92,19 @@ pub fn faults(packages: &[Package]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Dependency;
 
     fn package(name: &str, dependencies: &[&str]) -> Package {
         let dependency = |name: &&str| Dependency {
             name: (*name).into(),
             path: Some(PathBuf::new()),
-            kind: None,
             optional: name.starts_with("ctru-gpu"),
+            ..Dependency::default()
         };
         Package {
             name: name.into(),
             dependencies: dependencies.iter().map(dependency).collect(),
-            targets: Vec::new(),
+            ..Package::default()
         }
     }
 

@@ -6,7 +6,8 @@
 pub mod crates;
 pub mod modules;
 
-use crate::{Error, Result, workspace};
+use crate::workspace::{self, Metadata};
+use crate::{Error, Result};
 
 /// Checks the order of the crates and the references between modules
 ///
@@ -19,13 +20,12 @@ pub struct Options {}
 /// # Errors
 /// [`Error::Faults`] with all faults.
 pub fn run(_: &Options) -> Result<()> {
-    let root = workspace::root();
-    let packages = crates::packages(&root)?;
+    let packages = Metadata::read(&workspace::root().join("Cargo.toml"))?.packages;
     let mut faults = crates::faults(&packages);
     let mut count = 0;
     for package in &packages {
-        for source in package.sources() {
-            let tree = modules::Tree::read(&source)?;
+        for source in crates::sources(package) {
+            let tree = modules::Tree::read(source)?;
             count += tree.len();
             let cycles = tree.cycles();
             faults.extend(cycles.iter().map(|cycle| format!("{}: {cycle}", package.name)));
