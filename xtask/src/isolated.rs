@@ -60,7 +60,7 @@ pub(crate) fn program(mut command: Command) -> Command {
 /// [`Error::Unusable`] if a file of configuration cannot be read or would be read all the
 /// same; [`Error::Io`].
 pub(crate) fn cargo(command: &mut Command, folder: &Path, home: &Path) -> Result<TempDir> {
-    let user = user_home();
+    let user = home_of("cargo");
     fs::create_dir_all(home).at("create", home)?;
     for place in ["registry", "git"] {
         // Packages that cargo loads are for later calls, too.
@@ -98,10 +98,11 @@ pub(crate) fn cargo(command: &mut Command, folder: &Path, home: &Path) -> Result
     Ok(empty)
 }
 
-/// Returns cargo's home.
-pub(crate) fn user_home() -> PathBuf {
-    let home = || std::env::home_dir().unwrap_or_default().join(".cargo");
-    std::env::var_os("CARGO_HOME").map_or_else(home, Into::into)
+/// Returns the home of `cargo` or `rustup`, as the variable `CARGO_HOME` or `RUSTUP_HOME` says.
+pub(crate) fn home_of(tool: &str) -> PathBuf {
+    let home = || std::env::home_dir().unwrap_or_default().join(format!(".{tool}"));
+    let variable = format!("{}_HOME", tool.to_uppercase());
+    std::env::var_os(variable).map_or_else(home, Into::into)
 }
 
 /// Returns the file of configuration in a folder, if there is one.

@@ -23,10 +23,17 @@ enum Job {
     PtxReport(ptx_report::Options),
     PtxFlow(ptx_flow::Options),
     GpuBundle(gpu_bundle::Options),
-    Structure(structure::Options),
+    /// Checks the order of the crates and the references between modules
+    ///
+    /// Fails if a crate depends on one above it, or if the modules of a crate form a cycle.
+    Structure,
     Exhaust(exhaust::Options),
     MachineCode(machine_code::Options),
-    Dist(dist::Options),
+    /// Makes all files of a release in target/dist
+    ///
+    /// The files depend on the commit, the compilers and the tools, and on no folder: paths in them
+    /// are relative, and times are that of the commit. Needs what .ci/packages/debian.txt names.
+    Dist,
 }
 
 fn main() -> ExitCode {
@@ -38,10 +45,10 @@ fn main() -> ExitCode {
         Job::PtxReport(options) => ptx_report::run(&options),
         Job::PtxFlow(options) => ptx_flow::run(&options),
         Job::GpuBundle(options) => gpu_bundle::run(&options),
-        Job::Structure(options) => structure::run(&options),
+        Job::Structure => structure::run(),
         Job::Exhaust(options) => exhaust::run(&options),
         Job::MachineCode(options) => machine_code::run(&options),
-        Job::Dist(options) => dist::run(&options),
+        Job::Dist => dist::run(),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");

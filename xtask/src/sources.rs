@@ -1,7 +1,6 @@
 //! Hashes of the sources that the PTX is compiled from.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -50,44 +49,32 @@ pub fn hashes(root: &Path) -> Result<BTreeMap<String, String>> {
 /// Returns the SHA-256 of `bytes` in hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(Sha256::new_with_prefix(bytes))
+    const_hex::encode(Sha256::digest(bytes))
 }
 
 /// Returns the SHA-256 of the names, lengths and contents of all files in `paths`.
 fn hash(root: &Path, paths: &[&str]) -> Result<String> {
-    let mut files = Vec::new();
-    for path in paths {
-        collect(&root.join(path), &mut files)?;
-    }
+    let files = paths.iter().map(|path| files(&root.join(path))).collect::<Result<Vec<_>>>()?;
     let mut hash = Sha256::new();
-    for file in files {
+    for file in files.concat() {
         // On Windows, git may check files out with \r\n, which must not change the hash.
         let text = fs::read_to_string(&file).at("read", &file)?.replace("\r\n", "\n");
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         hash.update(format!("{name}\n{}\n{text}", text.len()));
     }
-    Ok(hexadecimal(hash))
+    Ok(const_hex::encode(hash.finalize()))
 }
 
-/// Adds `path` to `files`, or all files below it in the order of their names.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Returns `path`, or all files below it in the order of their names.
+pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
+        return Ok(vec![path.to_owned()]);
     }
     let entries =
         fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).at("read", path)?;
     let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
     paths.sort_unstable();
-    paths.iter().try_for_each(|path| collect(path, files))
-}
-
-fn hexadecimal(hash: Sha256) -> String {
-    hash.finalize().iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    Ok(paths.iter().map(|path| files(path)).collect::<Result<Vec<_>>>()?.concat())
 }
 
 #[cfg(test)]

@@ -3,24 +3,18 @@
 use std::ffi::OsStr;
 use std::fs;
 
-use super::programs::{PROGRAMS, built, glibc};
+use super::programs::{built, contents, glibc};
 use super::workshop::Workshop;
 use crate::{IoContext, Result, workspace};
 
 /// Makes the package.
 pub(super) fn make(shop: &Workshop) -> Result<()> {
     let (root, built) = (workspace::root(), built(shop));
-    let programs = PROGRAMS.iter().map(|(_, file)| (built.join(file), format!("usr/bin/{file}")));
-    let libraries = ["libctru.a", "libctru.so"];
-    let libraries = libraries.map(|file| (built.join(file), format!("{LIBRARIES}/{file}")));
-    let others = [
-        ("crates/ctru-capi/include/ctru.h", "usr/include/ctru.h"),
-        ("LICENSE-MIT", "usr/share/doc/ctru/copyright"),
-        ("LICENSE-APACHE", "usr/share/doc/ctru/LICENSE-APACHE"),
+    let licences = [
+        ("LICENSE-MIT", "share/doc/ctru/copyright"),
+        ("LICENSE-APACHE", "share/doc/ctru/LICENSE-APACHE"),
     ];
-    let others = others.map(|(from, to)| (root.join(from), to.to_owned()));
-    let files: Vec<_> = programs.chain(libraries).chain(others).collect();
-    let folder = shop.gather("debian", &files)?;
+    let folder = shop.gather("debian", &contents(&built, "usr/", LIBRARIES, &licences))?;
 
     let unit = root.join("deploy/systemd/ctru-server.service");
     let unit = fs::read_to_string(&unit).at("read", &unit)?;
@@ -28,7 +22,7 @@ pub(super) fn make(shop: &Workshop) -> Result<()> {
         ("DEBIAN/control", control(&shop.version, glibc(shop, &built)?)),
         ("usr/lib/systemd/system/ctru-server.service", unit.replace("/usr/local/bin", "/usr/bin")),
         ("usr/lib/sysusers.d/ctru-server.conf", GROUP.to_owned()),
-        (&format!("{LIBRARIES}/pkgconfig/ctru.pc"), for_pkg_config(&shop.version)),
+        (&format!("usr/{LIBRARIES}/pkgconfig/ctru.pc"), for_pkg_config(&shop.version)),
     ] {
         shop.put(&folder.join(path), text)?;
     }
@@ -38,7 +32,8 @@ pub(super) fn make(shop: &Workshop) -> Result<()> {
     shop.call("dpkg-deb", build.into_iter().chain([folder.as_os_str(), out.as_os_str()])).map(drop)
 }
 
-const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// The folder of libraries, below /usr.
+const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
 /// The members of this group may call the server.
 const GROUP: &str = "g ctru-clients -\n";
@@ -56,7 +51,7 @@ fn control(version: &str, glibc: u32) -> String {
 
 fn for_pkg_config(version: &str) -> String {
     format!(
-        "prefix=/usr\nlibdir=/{LIBRARIES}\nincludedir=${{prefix}}/include\n\n\
+        "prefix=/usr\nlibdir=/usr/{LIBRARIES}\nincludedir=${{prefix}}/include\n\n\
          Name: ctru\nDescription: The KEMs CTRU-Prime and Streamlined NTRU Prime\n\
          Version: {version}\nLibs: -L${{libdir}} -lctru\nLibs.private: -lpthread -ldl -lm\n\
          Cflags: -I${{includedir}}\n"

@@ -7,18 +7,10 @@ mod programs;
 mod workshop;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::{Error, IoContext, Result, sources, workspace};
 use workshop::Workshop;
-
-/// Makes all files of a release in target/dist
-///
-/// The files depend on the commit, the compilers and the tools, and on no folder: paths in them are
-/// relative, and times are that of the commit. Needs what .ci/packages/debian.txt names.
-#[derive(Debug, clap::Args)]
-pub struct Options {}
 
 /// A kind of files, and what makes them.
 type Part = (&'static str, fn(&Workshop) -> Result<()>);
@@ -41,7 +33,7 @@ const PARTS: [Part; 8] = [
 /// [`Error`] if a file differs from the last commit, if a program fails, if a file cannot be read
 /// or written, if the notes are not those of the version, or if what was made contains a path of
 /// this machine.
-pub fn run(_: &Options) -> Result<()> {
+pub fn run() -> Result<()> {
     let shop = Workshop::new()?;
     for (name, make) in PARTS {
         let start = Instant::now();
@@ -60,10 +52,8 @@ fn lists(shop: &Workshop) -> Result<()> {
     let notes =
         notes(&changes, version).ok_or_else(|| Error::NoNotes { version: version.clone() })?;
     shop.write("NOTES.md", notes)?;
-    let mut files = files(&shop.out)?;
-    files.sort();
     let mut sums = String::new();
-    for path in files {
+    for path in sources::files(&shop.out)? {
         let bytes = fs::read(&path).at("read", &path)?;
         let name = path.strip_prefix(&shop.out).unwrap_or(&path).display();
         sums += &format!("{}  {name}\n", sources::sha256(&bytes));
@@ -77,20 +67,6 @@ fn notes<'a>(changes: &'a str, version: &str) -> Option<&'a str> {
     let (heading, section) = section.split_once('\n')?;
     let section = section.split("\n## ").next().map(str::trim_start);
     section.filter(|_| heading.split(' ').next() == Some(version))
-}
-
-/// Returns all files below a folder.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).at("read", folder)? {
-        let path = entry.at("read", folder)?.path();
-        if path.is_dir() {
-            found.extend(files(&path)?);
-        } else {
-            found.push(path);
-        }
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

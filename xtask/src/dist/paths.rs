@@ -3,20 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::files;
 use super::workshop::Workshop;
-use crate::{Error, IoContext, Result, isolated, workspace};
+use crate::{Error, IoContext, Result, isolated, sources, workspace};
 
 /// Unpacks all archives, and searches what was in them.
 pub(super) fn search(shop: &Workshop) -> Result<()> {
     let folder = tempfile::tempdir().at("create", &std::env::temp_dir())?;
-    for (number, file) in files(&shop.out)?.into_iter().enumerate() {
+    for (number, file) in sources::files(&shop.out)?.into_iter().enumerate() {
         let to = folder.path().join(number.to_string());
         std::fs::create_dir(&to).at("create", &to)?;
         unpack(shop, &file, &to)?;
     }
-    let rustup = std::env::home_dir().unwrap_or_default().join(".rustup");
-    let places = [workspace::root(), isolated::user_home(), rustup];
+    let places = [workspace::root(), isolated::home_of("cargo"), isolated::home_of("rustup")];
     let mut arguments: Vec<OsString> = ["-rlaF"].map(Into::into).to_vec();
     arguments.extend(places.into_iter().flat_map(|place| ["-e".into(), place.into()]));
     arguments.push(folder.path().into());

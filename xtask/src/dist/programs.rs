@@ -16,6 +16,9 @@ pub(super) const PROGRAMS: [(&str, &str); 4] = [
     ("ptx-check", "ptx-check"),
 ];
 
+/// The libraries for C, which `ctru-capi` becomes.
+const LIBRARIES: [&str; 2] = ["libctru.a", "libctru.so"];
+
 const ARM: &str = "aarch64-unknown-linux-gnu";
 
 /// Makes the archives.
@@ -44,28 +47,32 @@ pub(super) fn built(shop: &Workshop) -> PathBuf {
 fn archive(shop: &Workshop, processor: &str, folder: &Path) -> Result<()> {
     let glibc = glibc(shop, folder)?;
     let name = format!("ctru-{}-{processor}-linux-glibc2.{glibc}", shop.version);
-    shop.pack(&shop.gather(&name, &contents(folder))?, &name)
+    let others = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"].map(|file| (file, file));
+    shop.pack(&shop.gather(&name, &contents(folder, "", "lib", &others))?, &name)
 }
 
-/// Returns the files of an archive, and where they lie in it.
-fn contents(folder: &Path) -> Vec<(PathBuf, String)> {
-    let programs = PROGRAMS.iter().map(|(_, file)| (folder.join(file), format!("bin/{file}")));
-    let libraries =
-        ["libctru.a", "libctru.so"].map(|file| (folder.join(file), format!("lib/{file}")));
-    let others = [
-        ("crates/ctru-capi/include/ctru.h", "include/ctru.h"),
-        ("LICENSE-APACHE", "LICENSE-APACHE"),
-        ("LICENSE-MIT", "LICENSE-MIT"),
-        ("README.md", "README.md"),
-    ];
+/// Returns what was built into `folder`, and where it lies below `prefix`: programs, the library
+/// for C in the folder `libraries`, and its header. `others` are further files of the workspace.
+pub(super) fn contents(
+    folder: &Path,
+    prefix: &str,
+    libraries: &str,
+    others: &[(&str, &str)],
+) -> Vec<(PathBuf, String)> {
+    let programs = PROGRAMS.iter().map(|(_, file)| ("bin", *file));
+    let built = programs.chain(LIBRARIES.map(|file| (libraries, file)));
+    let built = built.map(|(to, file)| (folder.join(file), format!("{to}/{file}")));
+    let header = ("crates/ctru-capi/include/ctru.h", "include/ctru.h");
+    let others = others.iter().copied().chain([header]);
     let others = others.map(|(from, to)| (workspace::root().join(from), to.to_owned()));
-    programs.chain(libraries).chain(others).collect()
+    built.chain(others).map(|(from, to)| (from, format!("{prefix}{to}"))).collect()
 }
 
-/// Returns the least version of the library for C, 2.X, that has all that the programs need.
+/// Returns the least version of the library for C, 2.X, that has all that the programs and the
+/// library need.
 pub(super) fn glibc(shop: &Workshop, folder: &Path) -> Result<u32> {
     let mut newest = 0;
-    for (_, file) in PROGRAMS {
+    for file in PROGRAMS.map(|(_, file)| file).iter().chain(&["libctru.so"]) {
         let list = shop.call("readelf", ["-VW".as_ref(), folder.join(file).as_os_str()])?;
         newest = newest.max(newest_of(&list));
     }

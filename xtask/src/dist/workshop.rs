@@ -40,7 +40,7 @@ impl Workshop {
         let system = tools::text(Command::new("rustc").args(["--print", "sysroot"]))?;
         let flags = [
             (root, "."),
-            (isolated::user_home().join("registry/src"), "registry"),
+            (isolated::home_of("cargo").join("registry/src"), "registry"),
             (Path::new(system.trim()).join("lib/rustlib/src/rust"), "rust"),
         ]
         .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()))

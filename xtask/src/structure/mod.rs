@@ -9,17 +9,11 @@ pub mod modules;
 use crate::workspace::{self, Metadata};
 use crate::{Error, Result};
 
-/// Checks the order of the crates and the references between modules
-///
-/// Fails if a crate depends on one above it, or if the modules of a crate form a cycle.
-#[derive(Debug, clap::Args)]
-pub struct Options {}
-
 /// Runs the job.
 ///
 /// # Errors
 /// [`Error::Faults`] with all faults.
-pub fn run(_: &Options) -> Result<()> {
+pub fn run() -> Result<()> {
     let packages = Metadata::read(&workspace::root().join("Cargo.toml"))?.packages;
     let mut faults = crates::faults(&packages);
     let mut count = 0;
