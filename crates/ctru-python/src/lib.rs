@@ -36,5 +36,6 @@ fn _ctru(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keys::HybridPublicKey>()?;
     module.add_class::<engine::Engine>()?;
     module.add_function(wrap_pyfunction!(sets::parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(sets::has_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(digest::digest, module)?)
 }

@@ -1,5 +1,7 @@
 //! The parameter sets and encodings that Python names, and their sizes.
 
+use ctru_kem::engine::DeviceOptions;
+use ctru_kem::engine::device::plan::{Keys, Operation, Place, of_batch};
 use ctru_kem::{Encoding, SHARED_SECRET_BYTES, Set, Sizes};
 use pyo3::prelude::*;
 
@@ -106,4 +108,12 @@ impl Parameters {
 #[pyo3(signature = (set, *, encoding = "mixed-radix"))]
 pub(crate) fn parameters(set: &str, encoding: &str) -> PyResult<Parameters> {
     Ok(named(set, encoding)?.into())
+}
+
+/// Returns whether engines on GPUs have kernels for a parameter set.
+#[pyfunction]
+pub(crate) fn has_kernels(set: &str) -> PyResult<bool> {
+    let batch = (Operation::KeyPairs, 1, Keys::Each, Place::Pageable);
+    let set = named(set, Encoding::MixedRadix.name())?;
+    Ok(of_batch(set, &DeviceOptions::default(), ("", 1), batch).is_ok())
 }

@@ -24,6 +24,7 @@ ray = pytest.importorskip("ray")
 import ctru.ray  # noqa: E402
 from ctru.ray import _files, _job  # noqa: E402
 from ctru.ray.__main__ import main  # noqa: E402
+from ctru.ray._place import placement  # noqa: E402
 
 ROWS = int(os.environ.get("CTRU_RAY_ROWS", "200000"))
 FILE = ROWS // 20
@@ -493,6 +494,14 @@ def test_a_cluster_without_a_gpu(nodes, tmp_path, seed_file, capsys):
     refused([*command, "--device", "cuda"], "no node of the cluster has a GPU", capsys)
     with pytest.raises(ctru.ray.JobError, match="no node of the cluster has a GPU"):
         ctru.ray.generate_public_keys(5, seed_file=seed_file, context="x", device="cuda")
+
+
+def test_a_set_without_kernels_leaves_gpus_alone(monkeypatch):
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 8.0, "GPU": 2.0})
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True}])
+    for set, device, count, gpus in (("761", "cuda", 2, 1), ("sntrup857", "cpu", 7, 0)):
+        work, actors, resources = placement(_job.Work("keygen", set), None, None, spare=1)
+        assert (work.device, actors, resources.get("num_gpus", 0)) == (device, count, gpus)
 
 
 def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):

@@ -14,6 +14,7 @@ __all__ = [
     "PublicKey",
     "__version__",
     "digest",
+    "has_kernels",
     "parameters",
 ]
 
@@ -170,4 +171,5 @@ class Engine:
     @property
     def threads(self) -> int: ...
 
+def has_kernels(set: str) -> bool: ...
 def digest(rows: Buffer, columns: list[Any]) -> bytes: ...

@@ -13,12 +13,10 @@ A row that is computed again after a failure has the same bytes, if there is a s
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import ray.data
 
 from .. import arrow
 from ._errors import JobError
@@ -56,6 +54,9 @@ def generate_public_keys(
     work.check()
     if count < 0 or batch_size < 1:
         raise ValueError("the number of rows is negative, or batches would have no rows")
+    # Actors of jobs over files start faster without it.
+    import ray.data
+
     blocks = max(1, -(-count // batch_size))
     rows = ray.data.range(count, override_num_blocks=blocks).rename_columns({"id": "row"})
     return _map(rows, work, actors, threads, batch_size)
@@ -136,13 +137,7 @@ def _map(
 ) -> Dataset:
     """Performs an operation on a data set, by actors."""
     # Tasks that read and write blocks take a CPU of each node.
-    resources, device, most = placement(work.device, spare=1)
-    count = most if actors is None else actors
-    if count < 1:
-        raise ValueError(f"actors is {actors}, not a positive number")
-    if threads is None:
-        threads = None if resources.get("num_gpus") else 1
-    placed = replace(work, device=device, threads=threads)
+    placed, count, resources = placement(work, actors, threads, spare=1)
     return dataset.map_batches(
         Worker,
         fn_constructor_args=(placed,),

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -307,14 +307,8 @@ class Driver:
 
     def __init__(self, job: Job, actors: int | None, threads: int | None) -> None:
         # A part is computed and written by the same actor, so no other tasks need a CPU.
-        resources, device, most = placement(job.work.device, spare=0)
-        if threads is None and not resources.get("num_gpus"):
-            threads = 1
+        self._work, self._count, resources = placement(job.work, actors, threads, spare=0)
         self._job = job
-        self._work = replace(job.work, device=device, threads=threads)
-        self._count = most if actors is None else actors
-        if self._count < 1:
-            raise ValueError(f"actors is {actors}, not a positive number")
         # Two parts at a time, so that one is written, or digested, while a GPU computes the other.
         # A thread of a CPU that writes no files would only change from one to the other.
         is_busy = self._work.device == "cpu" and self._work.threads == 1 and job.out is None
