@@ -18,7 +18,6 @@ use crate::proto::{
 };
 use crate::room::Held;
 use crate::sealing::{self, Sealer};
-use crate::waiting::Ticket;
 
 /// The form of keys in a message.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -67,8 +66,8 @@ pub(crate) struct Job {
     pub(crate) claim: Claim,
     /// The memory of the call. It counts as long as the job is queued, even if the caller goes.
     pub(crate) held: Arc<Held>,
-    /// The room of a large job, for as long.
-    pub(crate) ticket: Option<Ticket>,
+    /// Whether it is a message of a stream, which no queue refuses.
+    pub(crate) is_message: bool,
     pub(crate) work: Work,
 }
 

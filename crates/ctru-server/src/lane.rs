@@ -32,7 +32,7 @@ pub(crate) struct Options {
     pub(crate) max_batch: usize,
     /// How long a job waits for others to join it.
     pub(crate) max_delay: Duration,
-    /// The largest number of operations that wait.
+    /// The largest number of operations of calls that wait.
     pub(crate) capacity: usize,
 }
 
@@ -129,22 +129,8 @@ impl Lane {
         lock(&self.inner.state).queue.weight()
     }
 
-    /// Returns the largest number of operations of a batch.
-    pub(crate) fn max_batch(&self) -> usize {
-        self.inner.options.max_batch
-    }
-
-    /// Refuses jobs that nobody waits for, so that their tickets give room to others.
-    pub(crate) fn sweep(&self) {
-        let dead = lock(&self.inner.state).take_dead(Instant::now());
-        // Their tickets let others in, for which the lock is not held.
-        for job in dead {
-            job.refuse(Fault::Expired);
-        }
-    }
-
-    /// Adds a job, or computes it at once. If there is no room, or if the engine is lost, answers
-    /// the job with a fault.
+    /// Adds a job, or computes it at once. If there is no room for a call, or if the engine is
+    /// lost, answers the job with a fault.
     pub(crate) fn submit(&self, job: Job) {
         let Inner { shared, changed, .. } = &*self.inner;
         if shared.is_lost() {
@@ -157,20 +143,23 @@ impl Lane {
             drop(state);
             return job.refuse(Fault::Leaving);
         }
-        if state.queue.weight() == 0 && self.inner.is_done_at_once(&job) {
+        if state.queue.is_empty() && self.inner.is_done_at_once(&job) {
             drop(state);
             return self.inner.compute(group, [(job, now)]);
         }
-        let mut dead = Vec::new();
+        if job.is_message {
+            state.queue.push_message(group, share, job, count, now);
+            return changed.notify_one();
+        }
         let mut refused = state.queue.push(group, share, job, count, now).err();
-        if refused.is_some() {
-            dead = state.take_dead(now);
+        if refused.is_some() && now.saturating_duration_since(state.swept) > SWEEP {
+            state.swept = now;
+            for job in state.queue.remove_if(|job| job.is_dead(now)) {
+                job.refuse(Fault::Expired);
+            }
             refused = refused.and_then(|job| state.queue.push(group, share, job, count, now).err());
         }
         drop(state);
-        for job in dead {
-            job.refuse(Fault::Expired);
-        }
         match refused {
             None => changed.notify_one(),
             Some(job) => {
@@ -178,17 +167,6 @@ impl Lane {
                 job.refuse(Fault::QueueFull);
             }
         }
-    }
-}
-
-impl State {
-    /// Takes the dead jobs from the queue, unless that was done a moment ago.
-    fn take_dead(&mut self, now: Instant) -> Vec<Job> {
-        if now.saturating_duration_since(self.swept) <= SWEEP {
-            return Vec::new();
-        }
-        self.swept = now;
-        self.queue.remove_if(|job| job.is_dead(now))
     }
 }
 
@@ -263,7 +241,7 @@ impl Inner {
             };
             if is_ready(since, weight) {
                 let batch = state.queue.take(group, max_batch, now);
-                if state.queue.weight() > 0 {
+                if !state.queue.is_empty() {
                     self.changed.notify_one();
                 }
                 return Some((group, batch));

@@ -32,7 +32,6 @@ mod service;
 mod span;
 mod stage;
 mod tls;
-mod waiting;
 mod wire;
 mod with_cpu;
 

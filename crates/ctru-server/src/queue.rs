@@ -3,7 +3,8 @@
 //! Jobs of a group can be computed together. Within a group, the clients take turns; in each turn,
 //! a client may bring some operations. The group comes next whose next client has waited longest
 //! for its turn, so a client that has filled one group does not hold up those of others. A group
-//! that waits for further jobs holds up none that is ready. [`Room`] limits what waits.
+//! that waits for further jobs holds up none that is ready. [`Room`] limits the calls that wait.
+//! Messages of streams have no limit here: each stream has a few, and they count as memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -20,6 +21,8 @@ pub(crate) struct Waiting<J> {
     pub(crate) job: J,
     /// The number of its operations, at least 1.
     weight: usize,
+    /// The room that it takes.
+    room: usize,
     /// When it came.
     pub(crate) since: Instant,
 }
@@ -47,25 +50,30 @@ struct GroupQueue<J> {
 #[derive(Debug)]
 pub(crate) struct FairQueue<G, J> {
     groups: BTreeMap<G, GroupQueue<J>>,
-    /// The operations that the clients have in the queue.
+    /// The operations of calls that the clients have in the queue.
     room: Room,
 }
 
 impl<G: Ord + Copy, J> FairQueue<G, J> {
-    /// Returns an empty queue for at most `capacity` operations.
+    /// Returns an empty queue for calls of at most `capacity` operations.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { groups: BTreeMap::new(), room: Room::new(capacity) }
     }
 
     /// Returns the number of operations in the queue.
     pub(crate) fn weight(&self) -> usize {
-        self.room.used()
+        self.groups.values().map(|queue| queue.weight).sum()
     }
 
-    /// Adds a job of `weight` operations that came at the time `since`.
+    /// Returns whether no job waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Adds a call of `weight` operations that came at the time `since`.
     ///
     /// # Errors
-    /// The job, if the queue has no room for it.
+    /// The call, if the queue has no room for it.
     pub(crate) fn push(
         &mut self,
         group: G,
@@ -78,12 +86,29 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
         if !self.room.take(share, weight) {
             return Err(job);
         }
+        self.insert(group, share, Waiting { job, weight, room: weight, since });
+        Ok(())
+    }
+
+    /// Adds a message of a stream with `weight` operations that came at the time `since`.
+    pub(crate) fn push_message(
+        &mut self,
+        group: G,
+        share: Share,
+        job: J,
+        weight: usize,
+        since: Instant,
+    ) {
+        self.insert(group, share, Waiting { job, weight: weight.max(1), room: 0, since });
+    }
+
+    fn insert(&mut self, group: G, share: Share, waiting: Waiting<J>) {
         let queue = self
             .groups
             .entry(group)
             .or_insert_with(|| GroupQueue { lines: VecDeque::new(), weight: 0 });
-        queue.weight += weight;
-        let waiting = Waiting { job, weight, since };
+        queue.weight += waiting.weight;
+        let since = waiting.since;
         match queue.lines.iter_mut().find(|line| line.share == share) {
             Some(line) => line.jobs.push_back(waiting),
             None => {
@@ -91,7 +116,6 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
                 queue.lines.push_back(Line { share, jobs, since, turn: 0 });
             }
         }
-        Ok(())
     }
 
     /// Returns the next group, since when the oldest of its jobs waits, and how many of its
@@ -124,7 +148,7 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
                 let Some(job) = line.jobs.pop_front_if(fits) else { break };
                 line.turn += job.weight;
                 weight += job.weight;
-                self.room.release(line.share, job.weight);
+                self.room.release(line.share, job.room);
                 taken.push(job);
             }
             if line.turn >= TURN {
@@ -152,7 +176,7 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
                 for waiting in std::mem::take(&mut line.jobs) {
                     if is_dead(&waiting.job) {
                         queue.weight -= waiting.weight;
-                        self.room.release(line.share, waiting.weight);
+                        self.room.release(line.share, waiting.room);
                         removed.push(waiting.job);
                     } else {
                         line.jobs.push_back(waiting);
@@ -262,6 +286,12 @@ mod tests {
         assert_eq!(fill(&mut queue, 2), 12);
         assert!(queue.push((), share(3), (), 7, now).is_err());
         assert!(queue.push((), share(3), (), 6, now).is_ok());
+        // Messages of streams take no room of calls, and give none back.
+        (0..100).for_each(|_| queue.push_message((), share(4), (), 1000, now));
+        assert_eq!(queue.weight(), 50 + 25 + 12 + 6 + 100_000);
+        assert_eq!(fill(&mut queue, 4), 3);
+        assert_eq!(queue.remove_if(|()| true).len(), 191);
+        assert_eq!((fill(&mut queue, 4), queue.weight()), (50, 50));
     }
 
     #[test]

@@ -47,17 +47,6 @@ impl Room {
         has_room
     }
 
-    /// Returns whether a client could hold `amount` if nobody held anything.
-    pub(crate) fn fits(&self, amount: usize) -> bool {
-        amount <= self.capacity - amount.min(self.capacity)
-    }
-
-    /// Returns whether a client that cannot have `amount` more could have it if no other client
-    /// held anything.
-    pub(crate) fn is_kept_out_by_others(&self, share: Share, amount: usize) -> bool {
-        self.fits(self.own(share).saturating_add(amount))
-    }
-
     /// Takes back `amount` that a client holds.
     pub(crate) fn release(&mut self, share: Share, amount: usize) {
         if let Some(own) = self.own.get_mut(&share) {

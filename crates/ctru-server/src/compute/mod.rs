@@ -144,7 +144,7 @@ impl Computer<'_> {
     }
 
     fn seal(&self, slots: Slots) {
-        for Job { owner, work, held, ticket, .. } in slots.into_iter().flatten() {
+        for Job { owner, work, held, .. } in slots.into_iter().flatten() {
             let Work::Seal { form, keys, reply } = work else { continue };
             let reader = self.reader(owner);
             let answer = reader.private(form, Purpose::Seal, false, &keys).and_then(|rows| {
@@ -154,7 +154,7 @@ impl Computer<'_> {
                 };
                 Ok(SealKeysResponse { private_keys })
             });
-            drop((held, ticket));
+            drop(held);
             drop(reply.send(answer));
         }
     }
@@ -166,7 +166,7 @@ impl Computer<'_> {
             EngineError::DecapsulationKey { row, error } => invalid_private(false, row, &error),
             error => self.fault(&error),
         };
-        for Job { owner, work, held, ticket, .. } in slots.into_iter().flatten() {
+        for Job { owner, work, held, .. } in slots.into_iter().flatten() {
             let Work::Load { form, keys, reply } = work else { continue };
             let loaded = if form == Form::Public {
                 let count = keys.len() / scheme.sizes().encapsulation_key;
@@ -187,7 +187,7 @@ impl Computer<'_> {
                     },
                 )
             };
-            drop((held, ticket));
+            drop(held);
             drop(reply.send(loaded));
         }
     }

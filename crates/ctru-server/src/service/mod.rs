@@ -28,7 +28,6 @@ use crate::quota::Quotas;
 use crate::scheme;
 use crate::sealing;
 use crate::stage::Stages;
-use crate::waiting::WaitingRoom;
 use request::Private;
 
 pub(crate) use request::Limits;
@@ -43,7 +42,7 @@ pub struct ServiceOptions {
     pub max_stream_batch: usize,
     /// How long a call waits for others to join it.
     pub max_queue_delay: Duration,
-    /// The largest number of operations that wait, of small calls and of streams each.
+    /// The largest number of operations that wait, of small and of large calls each.
     pub max_queue: usize,
     /// The largest message in bytes, either way.
     pub max_message: usize,
@@ -98,8 +97,6 @@ struct State {
     quotas: Quotas,
     small: Lane,
     large: Lane,
-    /// The operations that the lane of large calls has room for.
-    room: WaitingRoom,
     stages: Stages,
 }
 
@@ -149,8 +146,6 @@ impl Service {
             name: "large",
             max_batch: options.max_stream_batch,
             max_delay: Duration::ZERO,
-            // The waiting room limits what waits. With this capacity, the queue refuses nothing.
-            capacity: 4 * options.max_queue,
             ..small
         };
         let mut server_id = [0; 16];
@@ -170,7 +165,6 @@ impl Service {
         });
         let small = Lane::start(small, engines.small, Arc::clone(&shared))?;
         let large = Lane::start(large, engines.large, Arc::clone(&shared))?;
-        let room = WaitingRoom::new(options.max_queue);
         Ok(Self(Arc::new(State {
             engine: engines.name,
             server_id: const_hex::encode(server_id),
@@ -180,7 +174,6 @@ impl Service {
             quotas,
             small,
             large,
-            room,
             stages,
             options,
         })))
@@ -292,8 +285,8 @@ impl State {
         held.grow(answer_bytes)?;
         self.quotas.spend(peer, count, Instant::now())?;
         let (owner, share, deadline) = (peer.owner, peer.share, *deadline);
-        let (claim, held, ticket) = (claim.clone(), Arc::clone(held), None);
-        let job = Job { scheme, count, owner, share, deadline, claim, held, ticket, work };
+        let (claim, held, is_message) = (claim.clone(), Arc::clone(held), false);
+        let job = Job { scheme, count, owner, share, deadline, claim, held, is_message, work };
         Ok(Prepared { job, answer, answer_bytes })
     }
 
@@ -302,24 +295,10 @@ impl State {
     /// # Errors
     /// [`Fault::QueueFull`], or the fault of the job.
     async fn compute<T>(&self, caller: &Caller, prepared: Prepared<T>) -> Result<T, Fault> {
-        let Prepared { mut job, answer, .. } = prepared;
-        let (share, count) = (job.share, job.count);
-        if count <= self.small.max_batch() {
-            self.small.submit(job);
-        } else {
-            let enter = || self.room.try_enter(share, count);
-            job.ticket = enter().or_else(|| {
-                self.large.sweep();
-                enter()
-            });
-            match job.ticket {
-                Some(_) => self.large.submit(job),
-                None => {
-                    self.shared.metrics.refused.inc();
-                    job.refuse(Fault::QueueFull);
-                }
-            }
-        }
+        let Prepared { job, answer, .. } = prepared;
+        let count = job.count;
+        let lane = if count <= self.options.max_batch { &self.small } else { &self.large };
+        lane.submit(job);
         let answer = answer.await.unwrap_or(Err(Fault::Internal));
         if matches!(answer, Err(Fault::QueueFull)) {
             self.quotas.give_back(&caller.peer, count);

@@ -1,6 +1,6 @@
-//! Streams: the server reads a message when there is room for its work, and answers in order.
+//! Streams: the server reads a few messages ahead, and answers in order.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -11,14 +11,14 @@ use tonic::{Status, Streaming};
 use super::{Prepared, State};
 use crate::call::{Caller, until};
 use crate::fault::Fault;
-use crate::job::Claim;
+use crate::job::{Claim, Job};
 use crate::room::Held;
 
 /// The number of messages of a stream that are computed while the client reads an earlier answer.
 const AHEAD: usize = 2;
 
 /// A message that is being computed.
-pub(super) struct Pending<T> {
+struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Fault>>,
     claim: Claim,
     /// The memory of its request in bytes.
@@ -99,12 +99,12 @@ async fn read<Q, T>(
                 let request_bytes = caller.held.take_message();
                 // The work of each message begins at its own time.
                 let caller = Caller { claim: Claim::default(), ..caller.clone() };
-                let prepared = prepare(&state, &caller, message);
-                tokio::select! {
-                    biased;
-                    () = pending.closed() => return,
-                    begun = begin(&state, request_bytes, prepared) => begun,
-                }
+                prepare(&state, &caller, message).map_err(Status::from).map(|prepared| {
+                    let Prepared { job, answer, answer_bytes } = prepared;
+                    let claim = job.claim.clone();
+                    state.large.submit(Job { is_message: true, ..job });
+                    Pending { answer, claim, request_bytes, answer_bytes }
+                })
             }
             Err(status) => Err(status),
         };
@@ -114,32 +114,6 @@ async fn read<Q, T>(
             return;
         }
     }
-}
-
-/// Waits for room, and queues a job.
-///
-/// # Errors
-/// The fault of the message.
-pub(super) async fn begin<T>(
-    state: &State,
-    request_bytes: usize,
-    prepared: Result<Prepared<T>, Fault>,
-) -> Result<Pending<T>, Status> {
-    let Prepared { mut job, answer, answer_bytes } = prepared?;
-    let claim = job.claim.clone();
-    let mut entry = pin!(state.room.enter(job.share, job.count));
-    let ticket = tokio::select! {
-        biased;
-        ticket = &mut entry => ticket,
-        () = std::future::ready(()) => {
-            // There is no room now, but jobs that nobody waits for may fill it.
-            state.large.sweep();
-            entry.await
-        }
-    };
-    job.ticket = Some(ticket.ok_or(Fault::QueueFull)?);
-    state.large.submit(job);
-    Ok(Pending { answer, claim, request_bytes, answer_bytes })
 }
 
 /// Sends the answers until the client has gone, whose messages then are given up.

@@ -8,7 +8,7 @@ use super::*;
 use crate::checked::Checked;
 use crate::decapsulations::Decapsulations;
 use crate::engine::{CallSizes, LaneEngine};
-use crate::identity::{Identity, Peer, Share};
+use crate::identity::{Identity, Peer};
 use crate::job::{Claim, Kind};
 use crate::loaded::{Loaded, Side};
 use crate::metrics::Metrics;
@@ -38,7 +38,12 @@ fn start(options: ServiceOptions) -> Service {
 
 /// Returns a client, whose messages take at most a half of `bytes`.
 fn caller(bytes: usize) -> Caller {
-    let peer = Peer::new(Some(Identity::dns("a")), 0);
+    called("a", bytes)
+}
+
+/// Returns a client with a name.
+fn called(name: &str, bytes: usize) -> Caller {
+    let peer = Peer::new(Some(Identity::dns(name)), 0);
     let held = Arc::new(Held::new(Memory::new(bytes), peer.share));
     Caller { peer, deadline: None, claim: Claim::default(), held }
 }
@@ -62,8 +67,10 @@ async fn refused_calls_spend_no_quota() {
     let Service(state) = start(ServiceOptions {
         rate: Some(most as u64),
         max_message,
-        max_queue: 64,
+        max_queue: 36,
         max_batch: 10,
+        // Without threads, the jobs stay in the queues.
+        threads: 0,
         ..ServiceOptions::default()
     });
     let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
@@ -78,17 +85,17 @@ async fn refused_calls_spend_no_quota() {
         let refused = state.encapsulate(&small, request(few)).err().unwrap();
         assert_eq!(refused, Fault::MemoryFull);
     }
-    let others = [32, 16, 8]
-        .map(|count| state.room.try_enter(Share::Connection(count as u64), count).unwrap());
+    let other = called("b", 1 << 30);
+    let prepared = state.encapsulate(&other, request(few)).unwrap();
+    let mut waiting = Box::pin(state.compute(&other, prepared));
+    assert!(tokio::time::timeout(Duration::ZERO, &mut waiting).await.is_err());
     for _ in 0..3 {
         let prepared = state.encapsulate(&large, request(few)).unwrap();
         let refused = state.compute(&large, prepared).await.unwrap_err();
         assert_eq!(refused, Fault::QueueFull);
     }
     assert!(state.shared.metrics.text().contains("ctru_queue_refusals_total 3\n"));
-    drop(others);
-    let prepared = state.encapsulate(&large, request(few)).unwrap();
-    assert!(state.compute(&large, prepared).await.is_ok());
+    assert!(state.encapsulate(&large, request(few)).is_ok());
     let refused = state.encapsulate(&large, request(few)).err().unwrap();
     assert_eq!(refused, Fault::QuotaSpent);
 }
@@ -99,22 +106,20 @@ async fn cancelled_calls_count_while_they_are_queued() {
     // Without threads, the jobs stay in the queues. One client may have 11 operations in the lane.
     let options = ServiceOptions { threads: 0, max_queue: 22, max_batch: 10, ..Default::default() };
     let Service(state) = start(options);
-    let (memory, room) = (Memory::new(1 << 30), state.room.clone());
+    let memory = Memory::new(1 << 30);
     for count in [1, 11] {
         let mut caller = caller(0);
         caller.held = Arc::new(Held::new(memory.clone(), caller.peer.share));
         let call = state.generate(&caller, generate(count));
         assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
     }
-    let share = caller(0).peer.share;
     assert_eq!(memory.used(), 12 * Kind::Generate.answer_bytes(scheme()));
-    assert!(room.try_enter(share, 1).is_none());
+    assert_eq!((state.small.waiting(), state.large.waiting()), (1, 11));
     drop(state);
     assert_eq!(memory.used(), 0);
-    assert!(room.try_enter(share, 1).is_some());
 }
 
-/// Calls and messages that nobody waits for keep no room in the lane from later ones.
+/// Calls that nobody waits for keep no room in the lane from later ones.
 #[tokio::test]
 async fn dead_jobs_keep_no_room() {
     // Without threads, the jobs stay in the queues. One client may have 11 operations in the lane.
@@ -128,13 +133,6 @@ async fn dead_jobs_keep_no_room() {
         // It waits for its answer, and is not refused.
         let call = state.generate(&caller, generate(11));
         assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
-    }
-    for _ in 0..3 {
-        pause().await;
-        let message = state
-            .prepare(&caller, scheme(), 11, |reply| Work::Generate { form: Form::Sealed, reply });
-        let begun = stream::begin(&state, 0, message);
-        assert!(tokio::time::timeout(Duration::ZERO, begun).await.unwrap().is_ok());
     }
 }
 

@@ -131,7 +131,7 @@ pub(crate) struct Args {
         help_heading = "Load"
     )]
     max_queue_delay: Duration,
-    /// Most operations that wait, of small calls and of streams each [default: 32768 on the CPU,
+    /// Most operations that wait, of small and of large calls each [default: 32768 on the CPU,
     /// 262144 on GPUs]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_queue: Option<usize>,
