@@ -6,9 +6,9 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ctru_kem::Parameters;
-use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError};
+use ctru_kem::engine::{BatchEngine, EngineError};
 
-use crate::checked::{Checked, Comparison};
+use crate::checked::Checked;
 use crate::compute::Computer;
 use crate::fault::Fault;
 use crate::job::{Job, Kind, Shared};
@@ -105,31 +105,24 @@ impl LaneEngine {
     /// Returns an engine for a lane. Each key pair that it generates encapsulates and decapsulates
     /// once before it is given away.
     pub fn new(engine: impl BatchEngine + 'static, calls: CallSizes) -> Self {
-        Self::checked(engine, calls, None)
+        Self::checked(Checked::new(engine), calls)
     }
 
-    /// Returns an engine for a lane. The CPU computes one in `one_in` of its operations again: the
-    /// first one of each scheme, and then random ones. An engine with a wrong result counts as
-    /// lost.
+    /// Returns an engine for devices for a lane. The CPU computes what it does not support, and one
+    /// in `one_in` of its operations again: the first one of each scheme, and then random ones. An
+    /// engine with a wrong result counts as lost.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start threads.
-    pub fn compared(
+    pub fn beside_cpu(
         engine: impl BatchEngine + 'static,
         calls: CallSizes,
-        one_in: NonZeroU64,
+        one_in: Option<NonZeroU64>,
     ) -> Result<Self, EngineError> {
-        // The thread of each batch computes its samples.
-        let cpu = CpuEngine::with_threads(1)?;
-        Ok(Self::checked(engine, calls, Some(Comparison { cpu, one_in })))
+        Ok(Self::checked(Checked::beside_cpu(engine, one_in)?, calls))
     }
 
-    fn checked(
-        engine: impl BatchEngine + 'static,
-        calls: CallSizes,
-        comparison: Option<Comparison>,
-    ) -> Self {
-        let engine = Checked::new(Box::new(engine), comparison);
+    fn checked(engine: Checked, calls: CallSizes) -> Self {
         Self { engine, calls, tests: Default::default(), in_use: Mutex::default() }
     }
 

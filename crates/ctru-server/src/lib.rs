@@ -33,7 +33,6 @@ mod span;
 mod stage;
 mod tls;
 mod wire;
-mod with_cpu;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -45,7 +44,6 @@ pub use sealing_keys::{SealingKeyError, SealingKeys};
 pub use server::{Server, ServerOptions, StartError};
 pub use service::{DeviceBytes, LaneEngines, ServiceOptions};
 pub use tls::{ClientCertificates, ClientTls, Connector, TlsError, TlsFileError, TlsOptions};
-pub use with_cpu::WithCpu;
 
 /// Locks a value, even if a thread has panicked that had locked it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

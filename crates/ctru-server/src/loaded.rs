@@ -248,7 +248,7 @@ mod tests {
 
     fn loaded(count: usize) -> Loaded {
         let scheme = Parameters::ALL[0];
-        let none = Checked::new(Box::new(CpuEngine::with_threads(1).unwrap()), None);
+        let none = Checked::new(CpuEngine::with_threads(1).unwrap());
         let none = Arc::new(none.load_public(scheme, &[]).unwrap());
         Loaded { scheme, count, hashes: None, birth: None, keys: Side::Public(none) }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::secret;
-use crate::checked::Loaded;
+use crate::checked::{CallKeys, KeyBytes, Loaded};
 use crate::identity::Owner;
 
 /// The keys of a job.
@@ -17,29 +17,14 @@ pub(super) enum JobKeys {
     One { rows: KeyBytes, name: Option<(Owner, Bytes)> },
     /// One row for each operation.
     Each(KeyBytes),
-    /// Keys on the engine, and whether it is a single one.
-    Loaded(Arc<Loaded>, bool),
-}
-
-/// Rows of bytes, one after the other.
-#[derive(Clone, Debug)]
-pub(super) struct KeyBytes {
-    pub(super) bytes: Bytes,
-    /// Whether the rows are known to be keys.
-    pub(super) are_keys: bool,
-}
-
-/// The keys of one call of the engine: one for all operations, or one for each.
-#[derive(Debug)]
-pub(super) enum GroupKeys {
-    Rows(KeyBytes),
+    /// Keys on the engine.
     Loaded(Arc<Loaded>),
 }
 
 /// The jobs of one call of the engine, in the order of their operations.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub(super) keys: GroupKeys,
+    pub(super) keys: CallKeys,
     /// For each job, its place in the batch and the number of its operations.
     pub(super) members: Vec<(usize, usize)>,
 }
@@ -67,7 +52,7 @@ pub(super) fn join(own_call: usize, jobs: &[(usize, usize, JobKeys)]) -> Vec<Gro
             JobKeys::One { rows, name } => {
                 let place = name.as_ref().and_then(|name| named.get(name)).copied();
                 let place = place.unwrap_or_else(|| {
-                    let keys = GroupKeys::Rows(rows.clone());
+                    let keys = CallKeys::Rows(rows.clone());
                     ones.push((rows, Group { keys, members: Vec::new() }));
                     let place = ones.len() - 1;
                     name.as_ref().map(|name| named.insert(name, place));
@@ -79,15 +64,15 @@ pub(super) fn join(own_call: usize, jobs: &[(usize, usize, JobKeys)]) -> Vec<Gro
                 each.push((rows, 1));
                 members.push((job, count));
             }
-            JobKeys::Loaded(keys, is_single) => {
+            JobKeys::Loaded(keys) => {
                 let same = |group: &&mut Group| match &group.keys {
-                    GroupKeys::Loaded(other) => *is_single && Arc::ptr_eq(other, keys),
-                    GroupKeys::Rows(_) => false,
+                    CallKeys::Loaded(other) => keys.is_single() && Arc::ptr_eq(other, keys),
+                    CallKeys::Rows(_) => false,
                 };
                 match loaded.iter_mut().find(same) {
                     Some(group) => group.members.push((job, count)),
                     None => loaded.push(Group {
-                        keys: GroupKeys::Loaded(Arc::clone(keys)),
+                        keys: CallKeys::Loaded(Arc::clone(keys)),
                         members: vec![(job, count)],
                     }),
                 }
@@ -104,7 +89,7 @@ pub(super) fn join(own_call: usize, jobs: &[(usize, usize, JobKeys)]) -> Vec<Gro
         }
     }
     if !members.is_empty() {
-        groups.push(Group { keys: GroupKeys::Rows(concat(&each)), members });
+        groups.push(Group { keys: CallKeys::Rows(concat(&each)), members });
     }
     groups
 }
@@ -151,12 +136,12 @@ mod tests {
         let expected: [&[(usize, usize)]; 2] =
             [&[(0, 7), (1, 1)], &[(4, 2), (2, 2), (5, 1), (6, 1)]];
         assert_eq!(members, expected);
-        let GroupKeys::Rows(KeyBytes { bytes, are_keys }) = &groups[1].keys else { panic!() };
+        let CallKeys::Rows(KeyBytes { bytes, are_keys }) = &groups[1].keys else { panic!() };
         assert_eq!((&bytes[..], *are_keys), (&b"342255"[..], false));
         assert_eq!(groups[0].count(), 8);
         // A job alone keeps its rows where they are.
         let alone = &join(8, &jobs[3..4])[0];
-        let GroupKeys::Rows(KeyBytes { bytes, .. }) = &alone.keys else { panic!() };
+        let CallKeys::Rows(KeyBytes { bytes, .. }) = &alone.keys else { panic!() };
         let JobKeys::Each(own) = &jobs[3].2 else { panic!() };
         assert_eq!(bytes.as_ptr(), own.bytes.as_ptr());
         assert!(join(8, &[]).is_empty());

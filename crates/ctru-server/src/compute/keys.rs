@@ -9,7 +9,7 @@ use ctru_kem::{
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::join::KeyBytes;
+use crate::checked::KeyBytes;
 use crate::decapsulations::KeyHash;
 use crate::fault::Fault;
 use crate::identity::Owner;

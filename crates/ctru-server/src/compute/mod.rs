@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use ctru_kem::engine::{Context, EngineError, Expand, Seeds};
+use ctru_kem::engine::{Context, EngineError, Expand};
 use ctru_kem::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use zeroize::Zeroizing;
 
-use crate::checked::{CallKeys, Checked};
+use crate::checked::{Checked, KeyBytes};
 use crate::fault::Fault;
 use crate::identity::Owner;
 use crate::job::{Form, Job, Keys, Kind, Shared, Work};
@@ -27,7 +27,7 @@ use crate::proto::{
     DecapsulateResponse, EncapsulateResponse, GenerateKeysResponse, SealKeysResponse,
 };
 use crate::sealing::Birth;
-use join::{Group, GroupKeys, JobKeys, KeyBytes, join};
+use join::{Group, JobKeys, join};
 use keys::{Purpose, Reader, check_private, check_public, invalid_private, invalid_public};
 
 /// What jobs of one scheme are computed with.
@@ -120,7 +120,7 @@ impl Computer<'_> {
         let mut public = vec![0; total * sizes.encapsulation_key];
         let mut private = Zeroizing::new(vec![0; total * sizes.decapsulation_key]);
         let done = self.call(Kind::Generate, total, |seeds| {
-            self.engine.generate(self.scheme, Seeds::Expand(seeds), &mut public, &mut private)
+            self.engine.generate(self.scheme, seeds, &mut public, &mut private)
         });
         let done = done.map_err(|error| self.fault(&error));
         let mut end = 0;
@@ -206,8 +206,8 @@ impl Computer<'_> {
                     JobKeys::One { rows: rows(bytes), name }
                 }
                 Keys::Each(_, bytes) => JobKeys::Each(rows(bytes)),
-                Keys::Loaded(Loaded { keys: Side::Public(keys), count, .. }) => {
-                    JobKeys::Loaded(Arc::clone(keys), *count == 1)
+                Keys::Loaded(Loaded { keys: Side::Public(keys), .. }) => {
+                    JobKeys::Loaded(Arc::clone(keys))
                 }
                 Keys::Loaded(_) => return Err(Fault::Internal),
             })
@@ -219,7 +219,7 @@ impl Computer<'_> {
             let mut ciphertexts = vec![0; total * ciphertext];
             let mut secrets = Zeroizing::new(vec![0; total * SHARED_SECRET_BYTES]);
             self.call(Kind::Encapsulate, total, |seeds| {
-                let (keys, seeds) = (call_keys(&group.keys), Seeds::Expand(seeds));
+                let keys = &group.keys;
                 self.engine.encapsulate(self.scheme, keys, seeds, &mut ciphertexts, &mut secrets)
             })?;
             Ok((ciphertexts, secrets))
@@ -251,8 +251,7 @@ impl Computer<'_> {
             }
             let mut secrets = Zeroizing::new(vec![0; total * SHARED_SECRET_BYTES]);
             self.call(Kind::Decapsulate, total, |_| {
-                let keys = call_keys(&group.keys);
-                self.engine.decapsulate(self.scheme, keys, &ciphertexts, &mut secrets)
+                self.engine.decapsulate(self.scheme, &group.keys, &ciphertexts, &mut secrets)
             })?;
             Ok(secrets)
         };
@@ -296,18 +295,12 @@ impl Computer<'_> {
                 reader.spend(reader.hashes(&rows.bytes).as_deref(), 1)?;
                 JobKeys::Each(rows)
             }
-            Keys::Loaded(Loaded {
-                keys: Side::Private(keys),
-                count: loaded,
-                hashes,
-                birth,
-                ..
-            }) => {
+            Keys::Loaded(Loaded { keys: Side::Private(keys), hashes, birth, .. }) => {
                 // They may have grown too old since they were loaded.
                 let old = |birth| self.shared.sealer.check_age(birth, "loaded", None);
                 birth.map_or(Ok(()), old)?;
-                reader.spend(hashes.as_deref(), if *loaded == 1 { *count } else { 1 })?;
-                JobKeys::Loaded(Arc::clone(keys), *loaded == 1)
+                reader.spend(hashes.as_deref(), if keys.is_single() { *count } else { 1 })?;
+                JobKeys::Loaded(Arc::clone(keys))
             }
             Keys::Loaded(_) => return Err(Fault::Internal),
         })
@@ -352,7 +345,7 @@ impl Computer<'_> {
                 let (is_single, rows) = match keys {
                     JobKeys::One { rows, .. } => (true, rows),
                     JobKeys::Each(rows) => (false, rows),
-                    JobKeys::Loaded(..) => return false,
+                    JobKeys::Loaded(_) => return false,
                 };
                 match check(self.scheme, is_single, &rows.bytes) {
                     Ok(()) => rows.are_keys = true,
@@ -381,14 +374,4 @@ fn with_keys(
         }
     }
     jobs
-}
-
-/// Returns the keys of a call as the engine takes them.
-fn call_keys(keys: &GroupKeys) -> CallKeys<'_> {
-    match keys {
-        GroupKeys::Rows(KeyBytes { bytes, are_keys }) => {
-            CallKeys::Rows { rows: bytes, are_keys: *are_keys }
-        }
-        GroupKeys::Loaded(loaded) => CallKeys::Loaded(loaded),
-    }
 }

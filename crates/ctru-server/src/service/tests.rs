@@ -210,7 +210,7 @@ async fn plain_and_sealed_keys_of_one_length_are_told_apart() {
 fn too_many_loaded_keys_are_named() {
     let limits = Limits::new(scheme(), 16 << 10);
     let count = 1000;
-    let engine = Checked::new(Box::new(CpuEngine::with_threads(1).unwrap()), None);
+    let engine = Checked::new(CpuEngine::with_threads(1).unwrap());
     let keys = Side::Public(Arc::new(engine.load_public(scheme(), &[]).unwrap()));
     let loaded = Loaded { scheme: scheme(), count, hashes: None, birth: None, keys };
     let fault = |key: Key, count: usize| {

@@ -1,6 +1,7 @@
 //! Servers, clients and engines of tests.
 
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -28,13 +29,24 @@ use zeroize::Zeroize;
 /// An engine that takes time, counts operations, and can fail.
 #[derive(Clone, Debug)]
 pub(crate) struct TestEngine {
-    inner: CpuEngine,
+    pub(crate) inner: CpuEngine,
     /// How long each call takes longer.
     pub(crate) delay: Duration,
     pub(crate) done: Arc<AtomicUsize>,
     pub(crate) is_lost: Arc<AtomicBool>,
     /// What each parameter set keeps of its batches until it is wiped, like the slots of a device.
     pub(crate) slots: Option<Slots>,
+    pub(crate) broken: Option<Broken>,
+    /// Whether the CPU computes all operations again.
+    pub(crate) is_compared: bool,
+}
+
+/// What an engine computes wrongly.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Keys,
+    Encapsulations,
+    Decapsulations,
 }
 
 /// The private keys and secrets that an engine has read and computed, by parameter set.
@@ -42,8 +54,22 @@ pub(crate) type Slots = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
 impl TestEngine {
     pub(crate) fn new(delay: Duration) -> Self {
-        let inner = CpuEngine::with_threads(1).unwrap();
-        Self { inner, delay, done: Arc::default(), is_lost: Arc::default(), slots: None }
+        Self {
+            inner: CpuEngine::with_threads(1).unwrap(),
+            delay,
+            done: Arc::default(),
+            is_lost: Arc::default(),
+            slots: None,
+            broken: None,
+            is_compared: false,
+        }
+    }
+
+    /// Changes a result, if the engine computes it wrongly.
+    fn damage(&self, result: Broken, bytes: &mut [u8]) {
+        if self.broken == Some(result) {
+            bytes.reverse();
+        }
     }
 
     /// Keeps keys or secrets, if there are slots.
@@ -77,7 +103,13 @@ impl BatchEngine for TestEngine {
         decapsulation_keys: &mut [u8],
     ) -> Result<(), EngineError> {
         self.before(decapsulation_keys.len() / parameters.sizes().decapsulation_key)?;
-        self.inner.generate_rows(parameters, seeds, encapsulation_keys, decapsulation_keys)
+        let public = encapsulation_keys.unwrap();
+        self.inner.generate_rows(parameters, seeds, Some(public), decapsulation_keys)?;
+        // Each key becomes that of another pair.
+        if self.broken == Some(Broken::Keys) {
+            public.rotate_left(parameters.sizes().encapsulation_key);
+        }
+        Ok(())
     }
 
     fn encapsulate_rows(
@@ -89,7 +121,9 @@ impl BatchEngine for TestEngine {
         shared_secrets: &mut [u8],
     ) -> Result<(), EngineError> {
         self.before(shared_secrets.len() / SHARED_SECRET_BYTES)?;
-        self.inner.encapsulate_rows(parameters, keys, seeds, ciphertexts, shared_secrets)
+        self.inner.encapsulate_rows(parameters, keys, seeds, ciphertexts, shared_secrets)?;
+        self.damage(Broken::Encapsulations, shared_secrets);
+        Ok(())
     }
 
     fn decapsulate_rows(
@@ -105,6 +139,7 @@ impl BatchEngine for TestEngine {
         }
         self.inner.decapsulate_rows(parameters, keys, ciphertexts, shared_secrets)?;
         self.keep(parameters, shared_secrets);
+        self.damage(Broken::Decapsulations, shared_secrets);
         Ok(())
     }
 
@@ -157,7 +192,10 @@ pub(crate) fn sealing_keys() -> NamedTempFile {
 /// Returns the engines of both lanes.
 pub(crate) fn engines(engine: TestEngine) -> LaneEngines {
     let calls = CallSizes { at_once: 0, ..CallSizes::CPU };
-    let small = Arc::new(LaneEngine::new(engine, calls));
+    let small = Arc::new(match engine.is_compared {
+        true => LaneEngine::beside_cpu(engine, calls, Some(NonZeroU64::MIN)).unwrap(),
+        false => LaneEngine::new(engine, calls),
+    });
     LaneEngines { large: Arc::clone(&small), small, name: "test".into(), device_bytes: None }
 }
 

@@ -4,9 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use ctru_server::ServerOptions;
 use ctru_server::client::{Client, Retries, is_retryable};
 use ctru_server::proto::kem_client::KemClient;
-use ctru_server::proto::{DescribeRequest, EncapsulateRequest, encapsulate_request};
+use ctru_server::proto::{
+    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
+    decapsulate_request, encapsulate_request, load_keys_request,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
@@ -17,7 +22,7 @@ use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 
-use crate::common::{TestEngine, encapsulate, get, pair, start, start_fast};
+use crate::common::{Broken, TestEngine, encapsulate, get, pair, scheme, start, start_fast};
 
 /// Puts ten times more load on a server than it can carry. It refuses what it cannot carry, treats
 /// a polite client well, and recovers.
@@ -265,6 +270,66 @@ async fn a_lost_device_is_told() {
     assert_eq!(status, ServingStatus::NotServing);
     assert!(server.get("/livez").await.contains("503"));
     assert!(server.get("/readyz").await.contains("503"));
+}
+
+/// An engine with a wrong result counts as lost. All generated pairs are tried, and if the CPU
+/// computes again, so are other results, with keys in every form.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_results_are_not_given_away() {
+    const COUNT: u32 = 3;
+    let allow_plain = |options: &mut ServerOptions| options.service.allow_plain_keys = true;
+    let generate = GenerateKeysRequest { scheme: scheme(), count: COUNT, plain: true };
+    let server = start_fast(allow_plain).await;
+    let mut right = server.calls().await;
+    let made = right.generate_keys(generate).await.unwrap().into_inner();
+    let (public, private) = (made.public_keys, made.private_keys);
+    let key = Some(encapsulate_request::Key::PublicKeys(public.clone()));
+    let request = EncapsulateRequest { scheme: scheme(), key, count: COUNT };
+    let ciphertexts = right.encapsulate(request).await.unwrap().into_inner().ciphertexts;
+    let first = |keys: &Bytes| keys.slice(..keys.len() / COUNT as usize);
+    let wrong = [Broken::Keys, Broken::Encapsulations, Broken::Decapsulations].map(Some);
+    for broken in [None].into_iter().chain(wrong) {
+        for (is_compared, form) in (0..8).map(|case| (case >= 4, case % 4)) {
+            let engine = TestEngine { broken, is_compared, ..TestEngine::new(Duration::ZERO) };
+            let server = start(engine, allow_plain).await;
+            let mut calls = server.calls().await;
+            let mut load = async |keys| {
+                let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+                calls.load_keys(load).await.unwrap().into_inner().name
+            };
+            let load_public = load_keys_request::Keys::PublicKeys;
+            let load_private = load_keys_request::Keys::PrivateKeys;
+            let to = match form {
+                0 => encapsulate_request::Key::PublicKey(first(&public)),
+                1 => encapsulate_request::Key::PublicKeys(public.clone()),
+                2 => encapsulate_request::Key::Loaded(load(load_public(first(&public))).await),
+                _ => encapsulate_request::Key::Loaded(load(load_public(public.clone())).await),
+            };
+            let from = match form {
+                0 => decapsulate_request::Key::PrivateKey(first(&private)),
+                1 => decapsulate_request::Key::PrivateKeys(private.clone()),
+                2 => decapsulate_request::Key::Loaded(load(load_private(first(&private))).await),
+                _ => decapsulate_request::Key::Loaded(load(load_private(private.clone())).await),
+            };
+            let request = EncapsulateRequest { scheme: scheme(), key: Some(to), count: COUNT };
+            let sent = calls.encapsulate(request).await.map(drop);
+            let (key, ciphertexts) = (Some(from), ciphertexts.clone());
+            let request = DecapsulateRequest { scheme: scheme(), key, ciphertexts };
+            let received = calls.decapsulate(request).await.map(drop);
+            let made = calls.generate_keys(generate).await.map(drop);
+            let lost_from = match broken {
+                Some(Broken::Encapsulations) if is_compared => 0,
+                Some(Broken::Decapsulations) if is_compared => 1,
+                Some(_) => 2,
+                None => 3,
+            };
+            for (index, answer) in [sent, received, made].into_iter().enumerate() {
+                let code = answer.map_or_else(|status| status.code(), |()| Code::Ok);
+                let expected = if index < lost_from { Code::Ok } else { Code::Unavailable };
+                assert_eq!(code, expected, "{broken:?}, {is_compared}, {form}: {index}");
+            }
+        }
+    }
 }
 
 /// A client gives up an attempt to which there is no answer, and tries again.

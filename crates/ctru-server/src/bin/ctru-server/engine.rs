@@ -8,8 +8,6 @@ use clap::ValueEnum;
 use ctru_kem::engine::CpuEngine;
 #[cfg(feature = "cuda")]
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
-#[cfg(feature = "cuda")]
-use ctru_server::WithCpu;
 use ctru_server::{CallSizes, LaneEngine, LaneEngines};
 
 use crate::Result;
@@ -109,12 +107,8 @@ impl EngineArgs {
         let gpus = gpu::Gpus::open(&self.gpus)?;
         let (name, device_bytes) = (gpus.name(), gpus.device_bytes());
         let engine = DeviceEngine::over(gpus.devices, DeviceOptions::default())?;
-        let engine = WithCpu::new(engine)?;
-        let engine = match NonZeroU64::new(self.check_gpu) {
-            Some(one_in) => LaneEngine::compared(engine, CallSizes::GPU, one_in)?,
-            None => LaneEngine::new(engine, CallSizes::GPU),
-        };
-        let small = Arc::new(engine);
+        let one_in = NonZeroU64::new(self.check_gpu);
+        let small = Arc::new(LaneEngine::beside_cpu(engine, CallSizes::GPU, one_in)?);
         let large = Arc::clone(&small);
         let engines = LaneEngines { small, large, name, device_bytes: Some(device_bytes) };
         Ok(Chosen { engines, callers: 8, max_stream_batch: 1 << 13, max_queue: 1 << 18 })
