@@ -20,6 +20,7 @@ mod locked;
 mod metrics;
 #[cfg(feature = "profiles")]
 mod profile;
+mod private_file;
 pub mod proto;
 mod queue;
 mod quota;
@@ -40,6 +41,7 @@ pub use engine::{CallSizes, LaneEngine};
 pub use identity::NameKind;
 pub use listen::Address;
 pub use locked::lock_all_memory;
+pub use private_file::PrivateFileError;
 pub use sealing_keys::{SealingKeyError, SealingKeys};
 pub use server::{Server, ServerOptions, StartError};
 pub use service::{DeviceBytes, LaneEngines, ServiceOptions};

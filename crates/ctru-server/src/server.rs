@@ -176,8 +176,13 @@ pub enum StartError {
         source: io::Error,
     },
     /// The sealing keys cannot be read.
-    #[error("sealing keys: {0}")]
-    Sealing(#[from] SealingKeyError),
+    #[error("sealing keys: {}: {source}", path.display())]
+    Sealing {
+        /// The path of the file.
+        path: PathBuf,
+        /// The reason.
+        source: SealingKeyError,
+    },
     /// TLS cannot be set up.
     #[error("TLS: {0}")]
     Tls(#[from] TlsError),
@@ -220,6 +225,16 @@ struct AdminTask {
 }
 
 impl ServerOptions {
+    /// Reads the sealing keys, if there is a file of them.
+    ///
+    /// # Errors
+    /// [`StartError::Sealing`] if the file is refused.
+    async fn read_sealing_keys(&self) -> Result<SealingKeys, StartError> {
+        let Some(path) = self.sealing_keys.clone() else { return Ok(SealingKeys::default()) };
+        let keys = SealingKeys::wait_for(path.clone()).await;
+        keys.map_err(|source| StartError::Sealing { path, source })
+    }
+
     /// Checks that the options are safe and fit together.
     ///
     /// # Errors
@@ -317,10 +332,7 @@ impl Server {
                 return Err(StartError::ClientTwice(name.clone()));
             }
         }
-        let sealing_keys = match &options.sealing_keys {
-            Some(path) => SealingKeys::wait_for(path).await?,
-            None => SealingKeys::default(),
-        };
+        let sealing_keys = options.read_sealing_keys().await?;
         let tls = match options.tls.clone() {
             Some(tls) => Some(Arc::new(Tls::new(tls).await?)),
             None => None,
@@ -464,9 +476,7 @@ impl Server {
     /// [`StartError`] says what is wrong.
     pub async fn reload_sealing_keys(&self) -> Result<(), StartError> {
         let _alone = self.reading_sealing_keys.lock().await;
-        if let Some(path) = &self.options.sealing_keys {
-            self.shared.sealer.replace(SealingKeys::wait_for(path).await?);
-        }
+        self.shared.sealer.replace(self.options.read_sealing_keys().await?);
         Ok(())
     }
 

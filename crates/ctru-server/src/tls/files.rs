@@ -1,7 +1,7 @@
 //! The files of TLS: certificates, private keys, and lists of revoked certificates, in PEM or DER.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,10 +15,7 @@ use thiserror::Error;
 use webpki::EndEntityCert;
 use zeroize::Zeroizing;
 
-use crate::sealing_keys::{is_own, is_private};
-
-/// The room for a file without a size, such as a pipe. If it has more, its beginning is not wiped.
-const ROOM: usize = 64 << 10;
+use crate::private_file::{self, PrivateFileError};
 
 /// The reason why a file of TLS is refused.
 #[derive(Debug, Error)]
@@ -26,12 +23,9 @@ pub enum TlsFileError {
     /// The file cannot be read.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// Users other than the owner of the file and root have access to a private key.
-    #[error("the mode is {0:04o}, but only its owner may have access (`chmod 600`)")]
-    Mode(u32),
-    /// The file of a private key belongs to another user.
-    #[error("the file belongs to the user {0}, and not to the user of this process or to root")]
-    Owner(u32),
+    /// The file of a private key cannot be read, or others have access to it.
+    #[error("{0}")]
+    Key(#[from] PrivateFileError),
     /// There is nothing in the file.
     #[error("the file is empty")]
     Empty,
@@ -85,32 +79,6 @@ fn begins_with(der: &[u8], name: &[u8]) -> bool {
 struct Part {
     label: Option<String>,
     bytes: Zeroizing<Vec<u8>>,
-}
-
-/// Reads a file. The file of a private key is checked: only its owner may have access to it.
-fn read(path: &Path, is_key: bool) -> Result<Zeroizing<Vec<u8>>, TlsFileError> {
-    // The file is opened once, so that the file that is checked is the one that is read.
-    let mut file = File::open(path)?;
-    let found = file.metadata()?;
-    if found.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
-    }
-    #[cfg(unix)]
-    if is_key {
-        use std::os::unix::fs::MetadataExt;
-        let mode = found.mode() & 0o7777;
-        if !is_private(mode, found.uid(), found.gid()) {
-            return Err(TlsFileError::Mode(mode));
-        }
-        if !is_own(found.uid(), nix::unistd::geteuid().as_raw()) {
-            return Err(TlsFileError::Owner(found.uid()));
-        }
-    }
-    // A buffer that grows would leave copies behind.
-    let room = usize::try_from(found.len()).unwrap_or(0).saturating_add(1).max(ROOM);
-    let mut content = Zeroizing::new(Vec::with_capacity(room));
-    file.read_to_end(&mut content)?;
-    Ok(content)
 }
 
 /// Returns the label of a line that begins or ends a block.
@@ -198,7 +166,7 @@ fn is_certificate(der: &[u8]) -> bool {
 /// # Errors
 /// If the file cannot be read, or has none.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
-    let parts = parts(&read(path, false)?)?;
+    let parts = parts(&fs::read(path)?)?;
     let wanted = |part: &&Part| match part.label.as_deref() {
         Some(label) => matches!(label, "CERTIFICATE" | "X509 CERTIFICATE"),
         None => is_certificate(&part.bytes),
@@ -215,7 +183,7 @@ pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, 
 pub(super) fn revocation_lists(
     path: &Path,
 ) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsFileError> {
-    let parts = parts(&read(path, false)?)?;
+    let parts = parts(&fs::read(path)?)?;
     // A list in DER is checked when it is used.
     let wanted = |part: &&Part| match part.label.as_deref() {
         Some(label) => label == "X509 CRL",
@@ -237,7 +205,7 @@ pub(super) fn revocation_lists(
 /// If the file cannot be read, if others than its owner have access to it, or if it has not exactly
 /// one key, without a password and of a known kind.
 pub(super) fn key(path: &Path) -> Result<Arc<dyn SigningKey>, TlsFileError> {
-    let parts = parts(&read(path, true)?)?;
+    let parts = parts(&private_file::read(path)?)?;
     let is_encrypted = |part: &Part| match part.label.as_deref() {
         Some(label) => label == "ENCRYPTED PRIVATE KEY",
         None => [PKCS5, PKCS12].iter().any(|name| begins_with(&part.bytes, name)),
