@@ -20,7 +20,7 @@ const IDLE: Duration = Duration::from_secs(1);
 /// they do not overwrite them.
 const BUSY: Duration = Duration::from_secs(60);
 
-/// The calls that suit an engine.
+/// The calls that suit an engine, and the threads and the queue.
 #[derive(Copy, Clone, Debug)]
 pub struct CallSizes {
     /// The least number of operations for which a key gets a call of the engine of its own, which
@@ -30,15 +30,24 @@ pub struct CallSizes {
     /// The largest call, in operations, that the submitting thread computes itself if no job waits.
     /// With 0, other threads compute all calls.
     pub at_once: usize,
+    /// The threads of each lane that call the engine, at least 1.
+    pub threads: usize,
+    /// The most operations that messages of streams share in one batch, if the options do not say.
+    pub stream_batch: usize,
+    /// The most operations that wait in each lane, if the options do not say.
+    pub queue: usize,
 }
 
 impl CallSizes {
     /// Those of an engine on the CPU. With n = 761, 8 operations take 14 to 28 us. The threads of
-    /// the asynchronous runtime should not compute for much longer.
-    pub const CPU: Self = Self { own_call: 8, at_once: 8 };
+    /// the asynchronous runtime should not compute for much longer. The answers of larger batches
+    /// of streams do not fit into the cache of a core.
+    pub const CPU: Self =
+        Self { own_call: 8, at_once: 8, threads: 2, stream_batch: 1 << 10, queue: 1 << 15 };
     /// Those of an engine on a GPU. A call takes some 100 microseconds however small it is, and
     /// decoding is cheap.
-    pub const GPU: Self = Self { own_call: 256, at_once: 0 };
+    pub const GPU: Self =
+        Self { own_call: 256, at_once: 0, threads: 8, stream_batch: 1 << 13, queue: 1 << 18 };
 }
 
 /// An engine for the calls of a lane.
@@ -126,9 +135,9 @@ impl LaneEngine {
         Self { engine, calls, tests: Default::default(), in_use: Mutex::default() }
     }
 
-    /// Returns the largest call, in operations, that the submitting thread computes itself.
-    pub(crate) fn at_once(&self) -> usize {
-        self.calls.at_once
+    /// Returns the calls that suit the engine.
+    pub(crate) fn calls(&self) -> CallSizes {
+        self.calls
     }
 
     /// Computes jobs of one kind, and answers all of them.

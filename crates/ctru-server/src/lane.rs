@@ -186,7 +186,7 @@ impl Drop for Lane {
 impl Inner {
     /// Returns whether the submitting thread computes a job itself if no other job waits.
     fn is_done_at_once(&self, job: &Job) -> bool {
-        let most = self.engine.at_once();
+        let most = self.engine.calls().at_once;
         let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);
         // A job without operations may still make the engine, which takes a GPU some seconds.
         most > 0 && is_short && job.count <= most && self.options.max_delay.is_zero()

@@ -18,9 +18,10 @@ mod listen;
 mod loaded;
 mod locked;
 mod metrics;
+mod options;
+mod private_file;
 #[cfg(feature = "profiles")]
 mod profile;
-mod private_file;
 pub mod proto;
 mod queue;
 mod quota;
@@ -41,10 +42,11 @@ pub use engine::{CallSizes, LaneEngine};
 pub use identity::NameKind;
 pub use listen::Address;
 pub use locked::lock_all_memory;
+pub use options::{ServerOptions, ServiceOptions};
 pub use private_file::PrivateFileError;
 pub use sealing_keys::{SealingKeyError, SealingKeys};
-pub use server::{Server, ServerOptions, StartError};
-pub use service::{DeviceBytes, LaneEngines, ServiceOptions};
+pub use server::{Server, StartError};
+pub use service::{DeviceBytes, LaneEngines};
 pub use tls::{ClientCertificates, ClientTls, Connector, TlsError, TlsFileError, TlsOptions};
 
 /// Locks a value, even if a thread has panicked that had locked it.

@@ -22,18 +22,20 @@ use crate::admin::{self, Admin};
 use crate::call::Calls;
 use crate::connection::{Connections, HANDSHAKES, Newest, Refusals};
 use crate::decapsulations::Decapsulations;
+use crate::engine::CallSizes;
 use crate::identity::Identity;
 use crate::job::Shared;
 use crate::listen::{Address, Listener};
 use crate::metrics::Metrics;
+use crate::options::{ServerOptions, ServiceOptions};
 use crate::proto::DESCRIPTORS;
 use crate::proto::kem_server::{self, KemServer};
 use crate::room::{Memory, Seats};
 use crate::sealing::Sealer;
 use crate::sealing_keys::{SealingKeyError, SealingKeys};
-use crate::service::{LaneEngines, Limits, Service, ServiceOptions};
+use crate::service::{LaneEngines, Limits, Service};
 use crate::stage::{Stage, Stages};
-use crate::tls::{Tls, TlsError, TlsOptions};
+use crate::tls::{Tls, TlsError};
 
 /// The names for which clients ask for the health: the server, and the service.
 const HEALTH_NAMES: [&str; 2] = ["", kem_server::SERVICE_NAME];
@@ -57,67 +59,6 @@ const OTHER_FILES: usize = 64;
 
 /// How long each part of a server may take to end after the last call.
 const ENDING: Duration = Duration::from_secs(1);
-
-/// The options of a server.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// The addresses to listen on.
-    pub listen: Vec<Address>,
-    /// The address of metrics and probes.
-    pub admin: Option<SocketAddr>,
-    /// The settings of TLS, which all addresses use except for sockets in the file system.
-    pub tls: Option<TlsOptions>,
-    /// Whether other machines may connect without TLS.
-    pub insecure: bool,
-    /// Whether other machines may read metrics and probes, which have no access control.
-    pub insecure_admin: bool,
-    /// Whether clients need no certificates with TLS.
-    pub no_client_auth: bool,
-    /// The file with the sealing keys.
-    pub sealing_keys: Option<PathBuf>,
-    /// The most decapsulations of each private key. Without it, 2^40 for CTRU-Prime-1277, and no
-    /// limit for the others.
-    pub max_decapsulations_per_key: Option<u64>,
-    /// The greatest age of sealed private keys that are used.
-    pub max_key_age: Option<Duration>,
-    /// The most connections. A client with an identity holds at most as many as it leaves to
-    /// others.
-    pub max_connections: usize,
-    /// The longest life of a connection. A tenth of it is left to chance, and calls in progress
-    /// have 10 seconds more.
-    pub max_connection_age: Duration,
-    /// The largest number of calls in progress of one connection.
-    pub max_calls_per_connection: u32,
-    /// How long a request may take to arrive, from its head to its end. In a stream, how long the
-    /// server waits for the next bytes of a message that has begun.
-    pub receive_timeout: Duration,
-    /// The memory of all calls in progress and of their messages, in bytes.
-    pub max_memory: usize,
-    /// The service.
-    pub service: ServiceOptions,
-}
-
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            listen: vec![Address::Tcp(([127, 0, 0, 1], 50051).into())],
-            admin: None,
-            tls: None,
-            insecure: false,
-            insecure_admin: false,
-            no_client_auth: false,
-            sealing_keys: None,
-            max_decapsulations_per_key: None,
-            max_key_age: None,
-            max_connections: 1024,
-            max_connection_age: Duration::from_secs(3600),
-            max_calls_per_connection: 256,
-            receive_timeout: Duration::from_secs(30),
-            max_memory: 2 << 30,
-            service: ServiceOptions::default(),
-        }
-    }
-}
 
 /// The reason why a server does not start.
 #[derive(Debug, Error)]
@@ -239,7 +180,7 @@ impl ServerOptions {
     ///
     /// # Errors
     /// [`StartError`] that says which option is missing or too small.
-    fn check(&self) -> Result<(), StartError> {
+    fn check(&self, calls: CallSizes) -> Result<(), StartError> {
         match &self.tls {
             None if !self.insecure => {
                 if let Some(address) = self.listen.iter().find(|address| address.is_remote()) {
@@ -256,8 +197,9 @@ impl ServerOptions {
         {
             return Err(StartError::InsecureAdmin(admin));
         }
-        let ServiceOptions { max_message, max_queue, max_batch, max_stream_batch, threads, .. } =
-            self.service;
+        let ServiceOptions { max_message, max_batch, .. } = self.service;
+        let (max_stream_batch, max_queue) =
+            (self.service.max_stream_batch(calls), self.service.max_queue(calls));
         let largest = Parameters::ALL
             .iter()
             .copied()
@@ -275,7 +217,7 @@ impl ServerOptions {
             ("--max-connections", self.max_connections, 1, MOST_CONNECTIONS),
             // With none, each call would wait forever.
             ("--max-calls-per-connection", self.max_calls_per_connection as usize, 1, MOST_CALLS),
-            ("the threads of a lane", threads, 1, MOST_THREADS),
+            ("the threads of a lane", calls.threads, 1, MOST_THREADS),
         ];
         for (option, value, least, most) in limits {
             if !(least..=most).contains(&value) {
@@ -322,7 +264,9 @@ impl Server {
         mut options: ServerOptions,
         engines: LaneEngines,
     ) -> Result<Self, StartError> {
-        options.check()?;
+        for lane in [&engines.small, &engines.large] {
+            options.check(lane.calls())?;
+        }
         let mut named = HashSet::new();
         for (name, _) in &mut options.service.client_rates {
             let identity = Identity::read(name);

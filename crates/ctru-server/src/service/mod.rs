@@ -19,6 +19,7 @@ use crate::fault::Fault;
 use crate::job::{Form, Job, Reply, Shared, Work};
 use crate::lane::{self, Lane};
 use crate::loaded::{self, Loaded, LoadedKeys, Place};
+use crate::options::ServiceOptions;
 use crate::proto::{
     DecapsulateRequest, DecapsulateResponse, DescribeResponse, EncapsulateRequest,
     EncapsulateResponse, GenerateKeysRequest, GenerateKeysResponse, LoadKeysRequest,
@@ -31,55 +32,6 @@ use crate::stage::Stages;
 use request::Private;
 
 pub(crate) use request::Limits;
-
-/// The options of the service.
-#[derive(Clone, Debug)]
-pub struct ServiceOptions {
-    /// The largest number of operations of a batch of small calls. Larger calls go with the
-    /// streams.
-    pub max_batch: usize,
-    /// The largest number of operations of a batch of messages of streams.
-    pub max_stream_batch: usize,
-    /// How long a call waits for others to join it.
-    pub max_queue_delay: Duration,
-    /// The largest number of operations that wait, of small and of large calls each.
-    pub max_queue: usize,
-    /// The largest message in bytes, either way.
-    pub max_message: usize,
-    /// Whether plain private keys are accepted and given.
-    pub allow_plain_keys: bool,
-    /// The largest number of keys that all clients together have loaded.
-    pub max_loaded_keys: usize,
-    /// The largest number of keys that one client has loaded.
-    pub max_loaded_keys_per_client: usize,
-    /// How long loaded keys stay without use.
-    pub loaded_keys_idle: Duration,
-    /// The operations per second of each client.
-    pub rate: Option<u64>,
-    /// The operations per second of clients with these identities, each named once.
-    pub client_rates: Vec<(String, u64)>,
-    /// The threads of each lane that call the engine.
-    pub threads: usize,
-}
-
-impl Default for ServiceOptions {
-    fn default() -> Self {
-        Self {
-            max_batch: 1024,
-            max_stream_batch: 1024,
-            max_queue_delay: Duration::ZERO,
-            max_queue: 32_768,
-            max_message: 4 << 20,
-            allow_plain_keys: false,
-            max_loaded_keys: 16_384,
-            max_loaded_keys_per_client: 4096,
-            loaded_keys_idle: Duration::from_secs(600),
-            rate: None,
-            client_rates: Vec::new(),
-            threads: 2,
-        }
-    }
-}
 
 /// The service. Clones share everything.
 #[derive(Clone, Debug)]
@@ -137,16 +89,17 @@ impl Service {
     ) -> io::Result<Self> {
         let small = lane::Options {
             name: "small",
-            threads: options.threads,
+            threads: engines.small.calls().threads,
             max_batch: options.max_batch,
             max_delay: options.max_queue_delay,
-            capacity: options.max_queue,
+            capacity: options.max_queue(engines.small.calls()),
         };
         let large = lane::Options {
             name: "large",
-            max_batch: options.max_stream_batch,
+            threads: engines.large.calls().threads,
+            max_batch: options.max_stream_batch(engines.large.calls()),
             max_delay: Duration::ZERO,
-            ..small
+            capacity: options.max_queue(engines.large.calls()),
         };
         let mut server_id = [0; 16];
         getrandom::fill(&mut server_id)?;

@@ -20,11 +20,20 @@ use crate::sealing_keys::SealingKeys;
 
 /// Returns a service with these options and a sealing key, which computes on the CPU.
 fn start(options: ServiceOptions) -> Service {
+    start_with(CallSizes::CPU, options)
+}
+
+/// Returns such a service without threads, so that jobs stay in its queues.
+fn start_idle(options: ServiceOptions) -> Service {
+    start_with(CallSizes { threads: 0, at_once: 0, ..CallSizes::CPU }, options)
+}
+
+fn start_with(calls: CallSizes, options: ServiceOptions) -> Service {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), SealingKeys::fresh_line().unwrap().as_bytes()).unwrap();
     let sealer = Sealer::new(SealingKeys::read(file.path()).unwrap(), None);
     let engine = CpuEngine::with_threads(1).unwrap();
-    let engine = Arc::new(LaneEngine::new(engine, CallSizes::CPU));
+    let engine = Arc::new(LaneEngine::new(engine, calls));
     let engines = LaneEngines {
         small: Arc::clone(&engine),
         large: engine,
@@ -64,13 +73,11 @@ async fn refused_calls_spend_no_quota() {
     let limits =
         Parameters::ALL.iter().copied().map(|scheme| Limits::new(scheme, max_message).operations());
     let most = limits.max().unwrap();
-    let Service(state) = start(ServiceOptions {
+    let Service(state) = start_idle(ServiceOptions {
         rate: Some(most as u64),
         max_message,
-        max_queue: 36,
+        max_queue: Some(36),
         max_batch: 10,
-        // Without threads, the jobs stay in the queues.
-        threads: 0,
         ..ServiceOptions::default()
     });
     let key = DecapsulationKey::<CtruPrime653<MixedRadix>>::try_generate().unwrap();
@@ -103,9 +110,9 @@ async fn refused_calls_spend_no_quota() {
 /// A call that is cancelled counts as memory and in the lane until its job leaves the queue.
 #[tokio::test]
 async fn cancelled_calls_count_while_they_are_queued() {
-    // Without threads, the jobs stay in the queues. One client may have 11 operations in the lane.
-    let options = ServiceOptions { threads: 0, max_queue: 22, max_batch: 10, ..Default::default() };
-    let Service(state) = start(options);
+    // One client may have 11 operations in the lane.
+    let options = ServiceOptions { max_queue: Some(22), max_batch: 10, ..Default::default() };
+    let Service(state) = start_idle(options);
     let memory = Memory::new(1 << 30);
     for count in [1, 11] {
         let mut caller = caller(0);
@@ -122,9 +129,9 @@ async fn cancelled_calls_count_while_they_are_queued() {
 /// Calls that nobody waits for keep no room in the lane from later ones.
 #[tokio::test]
 async fn dead_jobs_keep_no_room() {
-    // Without threads, the jobs stay in the queues. One client may have 11 operations in the lane.
-    let options = ServiceOptions { threads: 0, max_queue: 22, max_batch: 10, ..Default::default() };
-    let Service(state) = start(options);
+    // One client may have 11 operations in the lane.
+    let options = ServiceOptions { max_queue: Some(22), max_batch: 10, ..Default::default() };
+    let Service(state) = start_idle(options);
     let caller = caller(1 << 30);
     // Longer than the time from one search for dead jobs to the next.
     let pause = || tokio::time::sleep(Duration::from_millis(30));

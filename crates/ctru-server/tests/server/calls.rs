@@ -51,7 +51,7 @@ async fn secrets_agree() {
 #[tokio::test(flavor = "multi_thread")]
 async fn small_calls_are_joined() {
     let engine = TestEngine::new(Duration::from_millis(20));
-    let server = start(engine, |options| options.service.threads = 1).await;
+    let server = start(engine, |_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
     let start = Instant::now();
@@ -106,7 +106,7 @@ async fn full_batches_do_not_wait() {
 async fn expired_calls_are_not_computed() {
     let engine = TestEngine::new(Duration::from_millis(300));
     let done = engine.done.clone();
-    let server = start(engine, |options| options.service.threads = 1).await;
+    let server = start(engine, |_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
     let before = done.load(Ordering::Relaxed);
@@ -135,7 +135,6 @@ async fn expired_calls_are_not_computed() {
 async fn work_that_has_begun_is_answered() {
     let engine = TestEngine::new(Duration::from_millis(300));
     let server = start(engine, |options| {
-        options.service.threads = 1;
         options.max_decapsulations_per_key = Some(2);
     })
     .await;

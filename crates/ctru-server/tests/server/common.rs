@@ -191,7 +191,7 @@ pub(crate) fn sealing_keys() -> NamedTempFile {
 
 /// Returns the engines of both lanes.
 pub(crate) fn engines(engine: TestEngine) -> LaneEngines {
-    let calls = CallSizes { at_once: 0, ..CallSizes::CPU };
+    let calls = CallSizes { at_once: 0, threads: 1, ..CallSizes::CPU };
     let small = Arc::new(match engine.is_compared {
         true => LaneEngine::beside_cpu(engine, calls, Some(NonZeroU64::MIN)).unwrap(),
         false => LaneEngine::new(engine, calls),

@@ -30,11 +30,10 @@ use crate::common::{Broken, TestEngine, encapsulate, get, pair, scheme, start, s
 async fn overload_is_refused() {
     let engine = TestEngine::new(Duration::from_millis(20));
     let server = start(engine, |options| {
-        options.service.threads = 1;
         options.service.max_batch = 64;
         // The smallest queue for messages of this size.
         options.service.max_message = 64 << 10;
-        options.service.max_queue = 160;
+        options.service.max_queue = Some(160);
     })
     .await;
     let mut polite = server.calls().await;
@@ -351,7 +350,7 @@ async fn clients_wait_for_a_limited_time() {
     // A server does not compute what the client has given up.
     let engine = TestEngine::new(Duration::from_millis(400));
     let done = Arc::clone(&engine.done);
-    let server = start(engine, |options| options.service.threads = 1).await;
+    let server = start(engine, |_| ()).await;
     let pair = pair(&mut server.calls().await).await;
     let before = done.load(Ordering::Relaxed);
     let (mut first, request) = (server.calls().await, encapsulate(&pair, 1));

@@ -182,7 +182,7 @@ async fn late_messages_are_counted_while_they_are_queued() {
     let pair = pair(&mut calls).await;
     let sent = calls.encapsulate(encapsulate(&pair, 100)).await.unwrap().into_inner();
     let engine = TestEngine::new(Duration::from_secs(1));
-    let server = start(engine, |options| options.service.threads = 1).await;
+    let server = start(engine, |_| ()).await;
     let first = tokio_stream::iter([encapsulate(&pair, 1)]);
     let mut first = server.calls().await.encapsulate_stream(first).await.unwrap().into_inner();
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -204,7 +204,7 @@ async fn cancelled_messages_are_not_computed() {
     let pair = pair(&mut start_fast(|_| ()).await.calls().await).await;
     let engine = TestEngine::new(Duration::from_secs(1));
     let done = Arc::clone(&engine.done);
-    let server = start(engine, |options| options.service.threads = 1).await;
+    let server = start(engine, |_| ()).await;
     let stream = async |count| {
         let messages = tokio_stream::iter([encapsulate(&pair, count)]);
         server.calls().await.encapsulate_stream(messages).await.unwrap().into_inner()
@@ -273,7 +273,7 @@ async fn calls_without_memory_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_streams_leave_room_for_large_calls() {
     let engine = TestEngine::new(Duration::from_millis(20));
-    let server = start(engine, |options| options.service.threads = 1).await;
+    let server = start(engine, |_| ()).await;
     let mut other = server.calls().await;
     let pair = pair(&mut other).await;
     let flood = server.calls().await;

@@ -168,10 +168,8 @@ async fn unsafe_options_are_refused() {
     };
     assert!(matches!(admin(false).await, Err(StartError::InsecureAdmin(_))));
     assert!(admin(true).await.is_ok());
-    let small = start(|options| options.service.max_queue = 100, Some(authority.options())).await;
+    let small = start(|options| options.service.max_queue = Some(100), Some(authority.options())).await;
     assert!(matches!(small, Err(StartError::Limit { option: "--max-queue", .. })));
-    let idle = start(|options| options.service.threads = 0, Some(authority.options())).await;
-    assert!(matches!(idle, Err(StartError::Limit { option: "the threads of a lane", .. })));
 }
 
 /// The case of a name does not make another client of it, and names with wildcards, several names

@@ -34,12 +34,11 @@ async fn served_elsewhere() {
     let Some(path) = std::env::var_os(VARIABLE) else { return };
     let mut engine = TestEngine::new(Duration::ZERO);
     engine.slots = Some(Slots::default());
-    let mut options = ServerOptions {
+    let options = ServerOptions {
         listen: vec![Address::Tcp(([127, 0, 0, 1], 0).into())],
         sealing_keys: Some(PathBuf::from(path)),
         ..ServerOptions::default()
     };
-    options.service.threads = 1;
     let server = Server::start(options, engines(engine)).await.unwrap();
     println!("\nat {}", server.addresses()[0]);
     let end = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));

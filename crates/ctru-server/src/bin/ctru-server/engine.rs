@@ -42,18 +42,6 @@ pub(crate) struct EngineArgs {
     threads: u16,
 }
 
-/// The chosen engines, and what fits them.
-#[derive(Debug)]
-pub(crate) struct Chosen {
-    pub(crate) engines: LaneEngines,
-    /// The threads of each lane that call the engine.
-    pub(crate) callers: usize,
-    /// The most operations that messages of streams share in one batch, if the user does not say.
-    pub(crate) max_stream_batch: usize,
-    /// The largest number of operations that wait, if the user does not say.
-    pub(crate) max_queue: usize,
-}
-
 /// Reads `1/N` or 0. Returns `N`, or 0.
 ///
 /// # Errors
@@ -71,7 +59,7 @@ impl EngineArgs {
     ///
     /// # Errors
     /// If there is no such GPU, or if the system does not start the threads.
-    pub(crate) fn start(&self) -> Result<Chosen> {
+    pub(crate) fn start(&self) -> Result<LaneEngines> {
         match self.engine {
             Choice::Cpu => self.cpu(),
             Choice::Cuda => self.cuda(),
@@ -87,35 +75,32 @@ impl EngineArgs {
 
     /// Returns an engine for each lane, so that the large batches of one do not delay the small
     /// ones of the other: the system divides the cores among the threads of both.
-    fn cpu(&self) -> Result<Chosen> {
+    fn cpu(&self) -> Result<LaneEngines> {
         let engine = || -> Result<Arc<LaneEngine>> {
             let engine = CpuEngine::with_threads(self.threads.into())?;
             Ok(Arc::new(LaneEngine::new(engine, CallSizes::CPU)))
         };
-        let engines = LaneEngines {
+        Ok(LaneEngines {
             small: engine()?,
             large: engine()?,
             name: "cpu".into(),
             device_bytes: None,
-        };
-        // The answers of larger batches do not fit into the cache of a core.
-        Ok(Chosen { engines, callers: 2, max_stream_batch: 1 << 10, max_queue: 1 << 15 })
+        })
     }
 
     #[cfg(feature = "cuda")]
-    fn cuda(&self) -> Result<Chosen> {
+    fn cuda(&self) -> Result<LaneEngines> {
         let gpus = gpu::Gpus::open(&self.gpus)?;
         let (name, device_bytes) = (gpus.name(), gpus.device_bytes());
         let engine = DeviceEngine::over(gpus.devices, DeviceOptions::default())?;
         let one_in = NonZeroU64::new(self.check_gpu);
         let small = Arc::new(LaneEngine::beside_cpu(engine, CallSizes::GPU, one_in)?);
         let large = Arc::clone(&small);
-        let engines = LaneEngines { small, large, name, device_bytes: Some(device_bytes) };
-        Ok(Chosen { engines, callers: 8, max_stream_batch: 1 << 13, max_queue: 1 << 18 })
+        Ok(LaneEngines { small, large, name, device_bytes: Some(device_bytes) })
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn cuda(&self) -> Result<Chosen> {
+    fn cuda(&self) -> Result<LaneEngines> {
         Err("this program was built without the feature `cuda`".into())
     }
 }

@@ -1,23 +1,19 @@
 //! `ctru-server serve`.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use ctru_server::{
-    Address, ClientCertificates, NameKind, Server, ServerOptions, ServiceOptions, StartError,
-    TlsOptions,
-};
+use ctru_server::{ClientCertificates, NameKind, Server, ServerOptions, StartError, TlsOptions};
 use tokio::sync::Notify;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
 
-use crate::engine::{Chosen, EngineArgs};
+use crate::engine::EngineArgs;
 #[cfg(feature = "opentelemetry")]
 use crate::traces::Traces;
 use crate::{Error, Result};
@@ -41,12 +37,6 @@ enum LogFormat {
 /// The options of the server.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address to listen on: IP:PORT, or unix:PATH; repeat for several
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
-    listen: Vec<Address>,
-    /// Address of metrics and probes, plain HTTP: /metrics, /livez, /readyz
-    #[arg(long, value_name = "IP:PORT")]
-    admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     engine: EngineArgs,
 
@@ -71,118 +61,8 @@ pub(crate) struct Args {
     /// The kind of name in its certificate that identifies a client
     #[arg(long, value_enum, requires = "client_ca", help_heading = "TLS")]
     client_name: Option<NameKind>,
-    /// Let other machines connect without TLS
-    #[arg(long, help_heading = "TLS")]
-    insecure: bool,
-    /// Let other machines read metrics and probes, which have no access control
-    #[arg(long, help_heading = "TLS")]
-    insecure_admin: bool,
-    /// Let clients connect without certificates
-    #[arg(long, help_heading = "TLS")]
-    no_client_auth: bool,
-
-    /// File with sealing keys, one per line, of which the last one seals; its mode is 0600
-    #[arg(long, value_name = "FILE", help_heading = "Private keys")]
-    sealing_key_file: Option<PathBuf>,
-    /// Accept and give plain private keys
-    #[arg(long, help_heading = "Private keys")]
-    allow_plain_keys: bool,
-    /// Most decapsulations of each private key, as long as this process lives [default: 2^40 for
-    /// CTRU-Prime-1277, no limit for the others]
-    #[arg(long, value_name = "N", help_heading = "Private keys")]
-    max_decapsulations_per_key: Option<u64>,
-    /// Refuse to use sealed private keys that were generated longer ago, such as 90days
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = humantime::parse_duration,
-        help_heading = "Private keys"
-    )]
-    max_key_age: Option<Duration>,
-    /// Most keys that all clients together have loaded
-    #[arg(long, value_name = "N", default_value_t = 16_384, help_heading = "Private keys")]
-    max_loaded_keys: usize,
-    /// Most keys that one client has loaded
-    #[arg(long, value_name = "N", default_value_t = 4096, help_heading = "Private keys")]
-    max_loaded_keys_per_client: usize,
-    /// How long loaded keys stay without use
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "10min",
-        value_parser = humantime::parse_duration,
-        help_heading = "Private keys"
-    )]
-    loaded_keys_idle: Duration,
-
-    /// Most operations that small calls share in one batch; larger calls go with the streams
-    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
-    max_batch: usize,
-    /// Most operations that messages of streams share in one batch [default: 1024 on the CPU, 8192
-    /// on GPUs]
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    max_stream_batch: Option<usize>,
-    /// How long a call waits for others to join it
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "0s",
-        value_parser = humantime::parse_duration,
-        help_heading = "Load"
-    )]
-    max_queue_delay: Duration,
-    /// Most operations that wait, of small and of large calls each [default: 32768 on the CPU,
-    /// 262144 on GPUs]
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    max_queue: Option<usize>,
-    /// Largest message in bytes, either way, such as 4194304 or 4MiB
-    #[arg(
-        long,
-        value_name = "BYTES",
-        default_value = "4MiB",
-        value_parser = bytes::<u32>,
-        help_heading = "Load"
-    )]
-    max_message: u32,
-    /// Memory of all calls in progress and of their messages in bytes
-    #[arg(
-        long,
-        value_name = "BYTES",
-        default_value = "2GiB",
-        value_parser = bytes::<usize>,
-        help_heading = "Load"
-    )]
-    max_memory: usize,
-    /// Most connections
-    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Load")]
-    max_connections: usize,
-    /// Longest life of a connection; calls in progress then have 10 seconds more
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "1h",
-        value_parser = humantime::parse_duration,
-        help_heading = "Load"
-    )]
-    max_connection_age: Duration,
-    /// Most calls in progress of one connection
-    #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Load")]
-    max_calls_per_connection: u32,
-    /// How long a request may take to arrive
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        value_parser = humantime::parse_duration,
-        help_heading = "Load"
-    )]
-    receive_timeout: Duration,
-    /// Operations per second of each client
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    rate: Option<u64>,
-    /// Operations per second of one client, such as dns:frontend.example=1000; repeat for several
-    #[arg(long, value_name = "NAME=N", value_parser = client_rate, help_heading = "Load")]
-    client_rate: Vec<(String, u64)>,
+    #[command(flatten)]
+    server: ServerOptions,
 
     /// After SIGTERM, how long the server goes on as before while its health says that it leaves
     #[arg(
@@ -227,74 +107,17 @@ pub(crate) struct Args {
     otlp_endpoint: Option<String>,
 }
 
-/// Reads a number of bytes, in bytes, KiB, MiB or GiB.
-///
-/// # Errors
-/// If the text is no number, or if the number does not fit.
-fn bytes<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("", 0)];
-    let read = |(unit, shift): (&str, u32)| {
-        let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-        T::try_from(number.checked_mul(1 << shift)?).ok()
-    };
-    let number = units.into_iter().find_map(read);
-    number.ok_or_else(|| "a number of bytes, such as 4194304 or 4MiB, that fits".into())
-}
-
-/// Reads `NAME=N`.
-///
-/// # Errors
-/// If there is no `=`, if no number follows, or if the name has no kind.
-fn client_rate(text: &str) -> std::result::Result<(String, u64), String> {
-    let (name, rate) = text.rsplit_once('=').ok_or("there is no `=`")?;
-    if !name.starts_with("dns:") && !name.starts_with("uri:") {
-        return Err("a name begins with `dns:` or `uri:`".into());
-    }
-    Ok((name.to_owned(), rate.parse().map_err(|_| "there is no number after `=`")?))
-}
-
 impl Args {
-    fn options(&self, chosen: &Chosen) -> ServerOptions {
-        let tls = match (&self.tls_cert, &self.tls_key) {
-            (Some(certificate), Some(key)) => Some(TlsOptions {
-                certificate: certificate.clone(),
-                key: key.clone(),
-                clients: self.client_ca.clone().zip(self.client_name).map(|(ca, names)| {
-                    ClientCertificates { ca, crl: self.client_crl.clone(), names }
-                }),
-            }),
-            _ => None,
-        };
-        ServerOptions {
-            listen: self.listen.clone(),
-            admin: self.admin_listen,
-            tls,
-            insecure: self.insecure,
-            insecure_admin: self.insecure_admin,
-            no_client_auth: self.no_client_auth,
-            sealing_keys: self.sealing_key_file.clone(),
-            max_decapsulations_per_key: self.max_decapsulations_per_key,
-            max_key_age: self.max_key_age,
-            max_connections: self.max_connections,
-            max_connection_age: self.max_connection_age,
-            max_calls_per_connection: self.max_calls_per_connection,
-            receive_timeout: self.receive_timeout,
-            max_memory: self.max_memory,
-            service: ServiceOptions {
-                max_batch: self.max_batch,
-                max_stream_batch: self.max_stream_batch.unwrap_or(chosen.max_stream_batch),
-                max_queue_delay: self.max_queue_delay,
-                max_queue: self.max_queue.unwrap_or(chosen.max_queue),
-                max_message: self.max_message as usize,
-                allow_plain_keys: self.allow_plain_keys,
-                max_loaded_keys: self.max_loaded_keys,
-                max_loaded_keys_per_client: self.max_loaded_keys_per_client,
-                loaded_keys_idle: self.loaded_keys_idle,
-                rate: self.rate,
-                client_rates: self.client_rate.clone(),
-                threads: chosen.callers,
-            },
-        }
+    fn options(&self) -> ServerOptions {
+        let clients = self.client_ca.clone().zip(self.client_name);
+        let clients = clients.map(|(ca, names)| ClientCertificates {
+            ca,
+            crl: self.client_crl.clone(),
+            names,
+        });
+        let files = self.tls_cert.clone().zip(self.tls_key.clone());
+        let tls = files.map(|(certificate, key)| TlsOptions { certificate, key, clients });
+        ServerOptions { tls, ..self.server.clone() }
     }
 
     /// Sends the log to standard error. A log that cannot be written is lost, and calls go on.
@@ -349,9 +172,9 @@ async fn serve(args: &Args) -> Result<ExitCode> {
     let (mut signals, hangups) = (Signals::new()?, [Notify::new(), Notify::new()]);
     let choice = args.engine.clone();
     let start = async {
-        let chosen = tokio::task::spawn_blocking(move || choice.start()).await??;
-        let engine = chosen.engines.name.clone();
-        Ok::<_, Error>((Server::start(args.options(&chosen), chosen.engines).await?, engine))
+        let engines = tokio::task::spawn_blocking(move || choice.start()).await??;
+        let engine = engines.name.clone();
+        Ok::<_, Error>((Server::start(args.options(), engines).await?, engine))
     };
     let (server, engine) = tokio::select! {
         started = start => started?,
