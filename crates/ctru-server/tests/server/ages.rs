@@ -4,14 +4,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use ctru_server::proto::kem_client::KemClient;
-use ctru_server::proto::{
-    DecapsulateRequest, LoadKeysRequest, SealKeysRequest, decapsulate_request, load_keys_request,
-};
+use ctru_server::proto::{DecapsulateRequest, SealKeysRequest, decapsulate_request};
 use tokio_stream::StreamExt;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use crate::common::{Running, decapsulate, encapsulate, pair, scheme, start_fast};
+use crate::common::{Running, decapsulate, encapsulate, load_private, pair, scheme, start_fast};
 
 /// Returns the time in a sealed key, in seconds since 1970.
 fn birth(sealed: &[u8]) -> u64 {
@@ -29,9 +27,7 @@ async fn beside(other: &Running, max_key_age: Duration) -> Running {
 }
 
 async fn load(calls: &mut KemClient<Channel>, private: &Bytes) -> Result<String, Status> {
-    let keys = load_keys_request::Keys::PrivateKeys(private.clone());
-    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
-    Ok(calls.load_keys(load).await?.into_inner().name)
+    Ok(calls.load_keys(load_private(private)).await?.into_inner().name)
 }
 
 /// Old keys are sealed again with their age, and do nothing else.

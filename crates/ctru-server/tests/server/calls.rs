@@ -7,14 +7,17 @@ use std::time::{Duration, Instant};
 use ctru_kem::{Encoding, Parameters, Set};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
-    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
-    SealKeysRequest, decapsulate_request, encapsulate_request, load_keys_request,
+    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, SealKeysRequest,
+    decapsulate_request, encapsulate_request,
 };
 use tokio_stream::StreamExt;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
 
-use crate::common::{Pair, TestEngine, decapsulate, encapsulate, pair, scheme, start, start_fast};
+use crate::common::{
+    Pair, TestEngine, decapsulate, encapsulate, load_private, load_public, pair, scheme, start,
+    start_fast, until,
+};
 
 /// Generates, encapsulates and decapsulates with every scheme, in both lanes and as streams.
 #[tokio::test(flavor = "multi_thread")]
@@ -91,12 +94,8 @@ async fn full_batches_do_not_wait() {
         let request = GenerateKeysRequest { scheme: scheme(), count, plain: false };
         tokio::spawn(async move { calls.generate_keys(request).await });
     }
-    let start = Instant::now();
-    let waiting = "ctru_queued_operations{lane=\"small\"} 3\n";
-    while !server.get("/metrics").await.contains(waiting) {
-        assert!(start.elapsed() < Duration::from_secs(20), "no call waits");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let waiting = "ctru_queued_operations{lane=\"small\"}";
+    until(20, async || server.metric(waiting).await == 3).await;
     let call = calls.encapsulate(encapsulate(&pair, 8));
     tokio::time::timeout(Duration::from_secs(20), call).await.unwrap().unwrap();
 }
@@ -197,8 +196,7 @@ async fn public_keys_belong_to_private_keys() {
         let status = calls.decapsulate(request).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{status}");
     }
-    let keys = load_keys_request::Keys::PrivateKeys(forged.private.clone());
-    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    let load = load_private(&forged.private);
     assert_eq!(calls.load_keys(load).await.unwrap_err().code(), Code::InvalidArgument);
     let seal = SealKeysRequest { scheme: scheme(), private_keys: forged.private };
     assert_eq!(calls.seal_keys(seal).await.unwrap_err().code(), Code::InvalidArgument);
@@ -273,9 +271,7 @@ async fn keys_have_a_limit_of_decapsulations() {
     let sent = calls.encapsulate(encapsulate(&pair, 4)).await.unwrap().into_inner();
     let request = decapsulate(&pair, sent.ciphertexts.clone());
     assert!(calls.decapsulate(request.clone()).await.is_ok());
-    let keys = load_keys_request::Keys::PrivateKeys(pair.private.clone());
-    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
-    let name = calls.load_keys(load).await.unwrap().into_inner().name;
+    let name = calls.load_keys(load_private(&pair.private)).await.unwrap().into_inner().name;
     let key = Some(decapsulate_request::Key::Loaded(name));
     let loaded = DecapsulateRequest { key, ..request.clone() };
     assert!(calls.decapsulate(loaded.clone()).await.is_ok());
@@ -298,8 +294,7 @@ async fn loaded_keys_expire() {
     .await;
     let client = server.client();
     let pair = pair(&mut client.calls()).await;
-    let keys = load_keys_request::Keys::PublicKeys(pair.public.clone());
-    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    let load = load_public(&pair.public);
     let first = client.load_keys(load.clone()).await.unwrap().name;
     let request = |name: &str| EncapsulateRequest {
         scheme: scheme(),
@@ -326,17 +321,12 @@ async fn keys_of_cancelled_calls_are_forgotten() {
     let server = start(engine, |options| options.service.max_loaded_keys_per_client = 1).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
-    let keys = load_keys_request::Keys::PublicKeys(pair.public.clone());
-    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
+    let load = load_public(&pair.public);
     // This client lets the server send the head of the answer, and goes.
     let mut deaf = server.without_timeouts(0).await;
     let cancelled = tokio::time::timeout(Duration::from_secs(2), deaf.load_keys(load.clone()));
     assert!(cancelled.await.is_err());
-    let start = Instant::now();
-    while !server.get("/metrics").await.contains("ctru_loaded_keys 0\n") {
-        assert!(start.elapsed() < Duration::from_secs(5), "the keys stay");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(5, async || server.metric("ctru_loaded_keys").await == 0).await;
     // Of two calls at the same time, the engine loads the keys of one.
     let start = Instant::now();
     let timed = async |mut calls: KemClient<Channel>| {

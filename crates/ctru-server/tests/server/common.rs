@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ctru_kem::engine::{
@@ -15,8 +15,8 @@ use ctru_kem::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 use ctru_server::client::{Client, Retries};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
-    DecapsulateRequest, EncapsulateRequest, GenerateKeysRequest, Scheme, decapsulate_request,
-    encapsulate_request,
+    DecapsulateRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest, Scheme,
+    decapsulate_request, encapsulate_request, load_keys_request,
 };
 use ctru_server::{
     Address, CallSizes, LaneEngine, LaneEngines, SealingKeys, Server, ServerOptions,
@@ -258,20 +258,41 @@ impl Running {
         Client::at(self.address.clone(), Retries::default()).unwrap()
     }
 
+    /// Returns the value of a metric, which may have labels, or 0 if it is not there yet.
+    pub(crate) async fn metric(&self, name: &str) -> usize {
+        let metrics = self.get("/metrics").await;
+        let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0, |value| value.parse().unwrap())
+    }
+
     /// Returns the answer of the admin address to a GET request.
     pub(crate) async fn get(&self, path: &str) -> String {
         get(self.server.admin_address().unwrap(), path).await
     }
 }
 
+/// Waits until a condition holds, for at most some seconds.
+pub(crate) async fn until(seconds: u64, mut holds: impl AsyncFnMut() -> bool) {
+    let start = Instant::now();
+    while !holds().await {
+        assert!(start.elapsed() < Duration::from_secs(seconds), "waited for too long");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// Returns the answer to a GET request.
 pub(crate) async fn get(address: std::net::SocketAddr, path: &str) -> String {
+    String::from_utf8(get_bytes(address, path).await).unwrap()
+}
+
+/// Returns the answer to a GET request, which may be no text.
+pub(crate) async fn get_bytes(address: std::net::SocketAddr, path: &str) -> Vec<u8> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
     answer
 }
 
@@ -292,6 +313,18 @@ pub(crate) async fn pair(calls: &mut KemClient<Channel>) -> Pair {
     let request = GenerateKeysRequest { scheme: scheme(), count: 1, plain: false };
     let keys = calls.generate_keys(request).await.unwrap().into_inner();
     Pair { public: keys.public_keys, private: keys.private_keys }
+}
+
+/// Returns the request to load public keys.
+pub(crate) fn load_public(keys: &Bytes) -> LoadKeysRequest {
+    let keys = load_keys_request::Keys::PublicKeys(keys.clone());
+    LoadKeysRequest { scheme: scheme(), keys: Some(keys) }
+}
+
+/// Returns the request to load private keys.
+pub(crate) fn load_private(keys: &Bytes) -> LoadKeysRequest {
+    let keys = load_keys_request::Keys::PrivateKeys(keys.clone());
+    LoadKeysRequest { scheme: scheme(), keys: Some(keys) }
 }
 
 /// Returns the request for `count` encapsulations.

@@ -6,13 +6,16 @@ use bytes::Bytes;
 use ctru_kem::{CtruPrime761, DecapsulationKey, MixedRadix};
 use ctru_server::Address;
 use ctru_server::client::{Client, Retries};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use ctru_server::proto::kem_client::KemClient;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tonic::transport::Channel;
 
 use crate::authority::Authority;
 use crate::common::{
-    Pair, Running, Slots, TestEngine, decapsulate, encapsulate, pair, start, start_fast,
+    Pair, Running, Slots, TestEngine, decapsulate, encapsulate, pair, start, start_fast, until,
 };
+use crate::lifetimes::{config, handshake};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// An empty frame of settings.
@@ -25,24 +28,23 @@ async fn ends_at_once(running: Running, what: &str) {
     assert!(start.elapsed() < Duration::from_secs(2), "{what}: {:?}", start.elapsed());
 }
 
-/// Connections without a call do not hold up the end, whatever their clients have sent.
+/// Sends some bytes, and ends a server.
+async fn holds_up_nothing(mut io: impl AsyncWrite + Unpin, running: Running, sent: &[u8]) {
+    io.write_all(sent).await.unwrap();
+    io.flush().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    ends_at_once(running, &format!("{} bytes", sent.len())).await;
+}
+
+/// Connections without a call do not hold up the end, whatever their clients have sent: nothing, a
+/// part of a preface, a preface, and with it a part of a frame or settings.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_without_calls_hold_up_nothing() {
     let settings = [PREFACE, SETTINGS].concat();
-    for (what, sent) in [
-        ("nothing", &b""[..]),
-        ("half a preface", &PREFACE[..12]),
-        ("all but a byte of the preface", &PREFACE[..23]),
-        ("a preface", PREFACE),
-        ("a preface and half a frame", &settings[..28]),
-        ("a preface and settings", &settings),
-    ] {
+    for length in [0, 12, 23, 24, 28, settings.len()] {
         let running = start_fast(|_| ()).await;
-        let address = running.server.addresses()[0].to_string();
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(sent).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        ends_at_once(running, what).await;
+        let stream = TcpStream::connect(running.server.addresses()[0].to_string()).await.unwrap();
+        holds_up_nothing(stream, running, &settings[..length]).await;
     }
 }
 
@@ -50,40 +52,17 @@ async fn connections_without_calls_hold_up_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_with_tls_hold_up_nothing() {
     let authority = Authority::new();
-    for (what, sent) in [("nothing", &b""[..]), ("a part of a hello", &[22, 3, 1, 1, 0, 1])] {
+    let provider = ctru_rustls::ring::standard_provider();
+    let config = config(&authority, provider, &[&rustls::version::TLS13]);
+    for hello in [&b""[..], &[22, 3, 1, 1, 0, 1]] {
         let running = start_fast(|options| options.tls = Some(authority.options())).await;
-        let address = running.server.addresses()[0].to_string();
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(sent).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        ends_at_once(running, what).await;
+        let stream = TcpStream::connect(running.server.addresses()[0].to_string()).await.unwrap();
+        holds_up_nothing(stream, running, hello).await;
     }
-    for (what, sent) in [("nothing", &b""[..]), ("half", &PREFACE[..12]), ("a preface", PREFACE)] {
-        let running = start_fast(|options| {
-            let mut tls = authority.options();
-            tls.clients = None;
-            options.no_client_auth = true;
-            options.tls = Some(tls);
-        })
-        .await;
-        let address = running.server.addresses()[0].to_string();
-        let mut roots = rustls::RootCertStore::empty();
-        let mut pem = authority.pem.as_bytes();
-        roots.add(rustls::pki_types::pem::PemObject::from_pem_reader(&mut pem).unwrap()).unwrap();
-        let provider = std::sync::Arc::new(ctru_rustls::ring::standard_provider());
-        let mut config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
-        let stream = TcpStream::connect(address).await.unwrap();
-        let mut stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
-        stream.write_all(sent).await.unwrap();
-        stream.flush().await.unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        ends_at_once(running, what).await;
+    for length in [0, 12, 24] {
+        let running = start_fast(|options| options.tls = Some(authority.options())).await;
+        let stream = handshake(&running.server.addresses()[0].to_string(), &config).await.unwrap();
+        holds_up_nothing(stream, running, &PREFACE[..length]).await;
     }
 }
 
@@ -121,27 +100,33 @@ async fn calls_in_progress_are_finished() {
     assert!(call.await.unwrap().is_ok());
 }
 
-/// While a call holds up the end, the engine is wiped as at other times.
-#[tokio::test(flavor = "multi_thread")]
-async fn engines_are_wiped_while_the_last_call_is_finished() {
-    let mut engine = TestEngine::new(Duration::ZERO);
+fn is_kept(slots: &Slots) -> bool {
+    slots.lock().unwrap().values().any(|kept| !kept.is_empty())
+}
+
+/// Starts a server, and decapsulates. Returns what the engine keeps of it.
+async fn start_used() -> (Running, Slots, KemClient<Channel>, Pair) {
     let slots = Slots::default();
-    engine.slots = Some(slots.clone());
+    let engine = TestEngine { slots: Some(slots.clone()), ..TestEngine::new(Duration::ZERO) };
     let running = start(engine, |_| ()).await;
     let mut client = running.calls().await;
     let pair = pair(&mut client).await;
     let sent = client.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
+    client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
+    assert!(is_kept(&slots));
+    (running, slots, client, pair)
+}
+
+/// While a call holds up the end, the engine is wiped as at other times.
+#[tokio::test(flavor = "multi_thread")]
+async fn engines_are_wiped_while_the_last_call_is_finished() {
+    let (running, slots, _client, pair) = start_used().await;
     // This client does not read its answer.
     let mut slow = running.calls().await;
     let messages = tokio_stream::iter([encapsulate(&pair, 4000)]);
     let unread = slow.encapsulate_stream(messages).await.unwrap();
-    client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
     let stopped = tokio::spawn(running.server.stop(Duration::ZERO, Duration::from_secs(60)));
-    let begin = Instant::now();
-    while slots.lock().unwrap().values().any(|kept| !kept.is_empty()) {
-        assert!(begin.elapsed() < Duration::from_secs(10), "the engine keeps secrets");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(10, async || !is_kept(&slots)).await;
     assert!(!stopped.is_finished());
     drop((unread, slow));
     assert!(stopped.await.unwrap());
@@ -150,25 +135,12 @@ async fn engines_are_wiped_while_the_last_call_is_finished() {
 /// An engine that could not be wiped counts as used, and is wiped later.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wiping_that_fails_is_repeated() {
-    let mut engine = TestEngine::new(Duration::ZERO);
-    let slots = Slots::default();
-    engine.slots = Some(slots.clone());
-    let running = start(engine, |_| ()).await;
-    let mut client = running.calls().await;
-    let pair = pair(&mut client).await;
-    let sent = client.encapsulate(encapsulate(&pair, 1)).await.unwrap().into_inner();
-    client.decapsulate(decapsulate(&pair, sent.ciphertexts)).await.unwrap();
-    let is_kept = |slots: &Slots| slots.lock().unwrap().values().any(|kept| !kept.is_empty());
-    assert!(is_kept(&slots));
+    let (running, slots, client, _) = start_used().await;
     tokio::task::block_in_place(|| {
         let _held = slots.lock().unwrap();
         std::thread::sleep(Duration::from_secs(3));
     });
-    let begin = Instant::now();
-    while is_kept(&slots) {
-        assert!(begin.elapsed() < Duration::from_secs(10), "the engine keeps secrets");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(10, async || !is_kept(&slots)).await;
     drop(client);
     ends_at_once(running, "a wiping that has failed").await;
 }
@@ -176,9 +148,9 @@ async fn a_wiping_that_fails_is_repeated() {
 /// The engine is wiped at the end even if it still computes what was cut off.
 #[tokio::test(flavor = "multi_thread")]
 async fn engines_that_compute_are_wiped_at_the_end() {
-    let mut engine = TestEngine::new(Duration::from_secs(3));
     let slots = Slots::default();
-    engine.slots = Some(slots.clone());
+    let engine =
+        TestEngine { slots: Some(slots.clone()), ..TestEngine::new(Duration::from_secs(3)) };
     let running = start(engine, |options| options.service.allow_plain_keys = true).await;
     let mut client = running.calls().await;
     // The client makes the keys, which takes the engine several calls.
@@ -190,10 +162,9 @@ async fn engines_that_compute_are_wiped_at_the_end() {
     client.decapsulate(decapsulate(&pair, copy(ciphertext.as_ref()))).await.unwrap();
     let call = tokio::spawn(async move { client.encapsulate(encapsulate(&pair, 1)).await });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let is_kept = || slots.lock().unwrap().values().any(|kept| !kept.is_empty());
-    assert!(is_kept());
+    assert!(is_kept(&slots));
     assert!(!running.server.stop(Duration::ZERO, Duration::ZERO).await);
-    assert!(!is_kept(), "the engine keeps secrets");
+    assert!(!is_kept(&slots));
     assert!(call.await.unwrap().is_err());
 }
 

@@ -9,8 +9,8 @@ use ctru_server::ServerOptions;
 use ctru_server::client::{Client, Retries, is_retryable};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
-    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, LoadKeysRequest,
-    decapsulate_request, encapsulate_request, load_keys_request,
+    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest,
+    decapsulate_request, encapsulate_request,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -22,7 +22,10 @@ use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 
-use crate::common::{Broken, TestEngine, encapsulate, get, pair, scheme, start, start_fast};
+use crate::common::{
+    Broken, TestEngine, encapsulate, get, load_private, load_public, pair, scheme, start,
+    start_fast, until,
+};
 
 /// Puts ten times more load on a server than it can carry. It refuses what it cannot carry, treats
 /// a polite client well, and recovers.
@@ -111,16 +114,10 @@ async fn slow_readers_do_not_disturb_others() {
         // The slow client does not read at all, so this holds also on a machine that is busy.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     }
-    let metrics = server.get("/metrics").await;
-    let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
-    let bytes: usize = line.rsplit_once(' ').unwrap().1.parse().unwrap();
-    assert!(bytes <= 32 << 20, "{bytes}");
+    let bytes = server.metric("ctru_message_bytes").await;
+    assert!(0 < bytes && bytes <= 32 << 20, "{bytes}");
     drop((unread, slow));
-    let start = Instant::now();
-    while !server.get("/metrics").await.contains("ctru_message_bytes 0\n") {
-        assert!(start.elapsed() < Duration::from_secs(10));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(10, async || server.metric("ctru_message_bytes").await == 0).await;
 }
 
 /// Answers of a stream count as memory until the client has read them, also those that the engine
@@ -134,24 +131,12 @@ async fn unread_answers_of_streams_are_counted() {
     let mut slow = server.without_timeouts(1).await;
     let messages = tokio_stream::iter(vec![encapsulate(&pair, OPERATIONS); 10]);
     let answers = slow.encapsulate_stream(messages).await.unwrap();
-    let held = async || {
-        let metrics = server.get("/metrics").await;
-        let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
-        line.rsplit_once(' ').unwrap().1.parse::<usize>().unwrap()
-    };
+    let held = async || server.metric("ctru_message_bytes").await;
     // One answer is on its way, one is in the channel, one waits for the channel, and two are
     // computed ahead.
-    let (start, least) = (Instant::now(), 5 * OPERATIONS as usize * (952 + 32));
-    while held().await < least {
-        assert!(start.elapsed() < Duration::from_secs(10), "{} of {least}", held().await);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(10, async || held().await >= 5 * OPERATIONS as usize * (952 + 32)).await;
     drop((answers, slow));
-    let start = Instant::now();
-    while held().await > 0 {
-        assert!(start.elapsed() < Duration::from_secs(10), "{}", held().await);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(10, async || held().await == 0).await;
 }
 
 /// A stream of many messages is answered in order, and the server reads no faster than it
@@ -292,23 +277,18 @@ async fn wrong_results_are_not_given_away() {
             let engine = TestEngine { broken, is_compared, ..TestEngine::new(Duration::ZERO) };
             let server = start(engine, allow_plain).await;
             let mut calls = server.calls().await;
-            let mut load = async |keys| {
-                let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
-                calls.load_keys(load).await.unwrap().into_inner().name
-            };
-            let load_public = load_keys_request::Keys::PublicKeys;
-            let load_private = load_keys_request::Keys::PrivateKeys;
+            let mut load = async |keys| calls.load_keys(keys).await.unwrap().into_inner().name;
             let to = match form {
                 0 => encapsulate_request::Key::PublicKey(first(&public)),
                 1 => encapsulate_request::Key::PublicKeys(public.clone()),
-                2 => encapsulate_request::Key::Loaded(load(load_public(first(&public))).await),
-                _ => encapsulate_request::Key::Loaded(load(load_public(public.clone())).await),
+                2 => encapsulate_request::Key::Loaded(load(load_public(&first(&public))).await),
+                _ => encapsulate_request::Key::Loaded(load(load_public(&public)).await),
             };
             let from = match form {
                 0 => decapsulate_request::Key::PrivateKey(first(&private)),
                 1 => decapsulate_request::Key::PrivateKeys(private.clone()),
-                2 => decapsulate_request::Key::Loaded(load(load_private(first(&private))).await),
-                _ => decapsulate_request::Key::Loaded(load(load_private(private.clone())).await),
+                2 => decapsulate_request::Key::Loaded(load(load_private(&first(&private))).await),
+                _ => decapsulate_request::Key::Loaded(load(load_private(&private)).await),
             };
             let request = EncapsulateRequest { scheme: scheme(), key: Some(to), count: COUNT };
             let sent = calls.encapsulate(request).await.map(drop);
@@ -467,11 +447,7 @@ async fn a_server_takes_the_place_of_another() {
     .await;
     assert!(next.client().describe().await.is_ok());
     assert!(next.get("/readyz").await.contains("200 OK"));
-    let begin = Instant::now();
-    while kept.strong_count() > 0 {
-        assert!(begin.elapsed() < Duration::from_secs(5), "the engine is still there");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(5, async || kept.strong_count() == 0).await;
 }
 
 /// From the beginning of the delay on, balancers and supervisors are told to send calls to another
@@ -482,11 +458,7 @@ async fn a_server_that_will_go_down_is_alive_and_not_ready() {
     let (admin, address) = (server.server.admin_address().unwrap(), server.address.clone());
     assert!(get(admin, "/readyz").await.contains("200 OK"));
     let stopped = tokio::spawn(server.server.stop(Duration::from_secs(3600), Duration::ZERO));
-    let start = Instant::now();
-    while !get(admin, "/readyz").await.contains("503") {
-        assert!(start.elapsed() < Duration::from_secs(5), "the server is ready");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(5, async || get(admin, "/readyz").await.contains("503")).await;
     assert!(get(admin, "/livez").await.contains("200 OK"));
     let mut calls = KemClient::connect(address).await.unwrap();
     assert!(calls.describe(DescribeRequest {}).await.is_ok());

@@ -19,15 +19,11 @@ use tokio_rustls::client::TlsStream;
 use tonic::transport::{Channel, Identity};
 
 use crate::authority::{Authority, cannot_connect, connect, dns};
-use crate::common::{encapsulate, pair, start_fast};
+use crate::common::{encapsulate, pair, start_fast, until};
 
 /// Waits until the connection of a client has ended and it gets no other one.
 pub(crate) async fn refused(client: &mut KemClient<Channel>) {
-    let start = Instant::now();
-    while client.describe(DescribeRequest {}).await.is_ok() {
-        assert!(start.elapsed() < Duration::from_secs(5), "the client is still served");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(5, async || client.describe(DescribeRequest {}).await.is_err()).await;
 }
 
 /// Returns a client with a certificate whose parameters `change` has changed.
@@ -49,9 +45,7 @@ async fn a_certificate_ends() {
     let other = authority.trust().identity(authority.client("b.example"));
     let mut other = connect(&running.server, other).await;
     assert!(other.describe(DescribeRequest {}).await.is_ok());
-    while SystemTime::now() < end + Duration::from_secs(1) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(10, async || SystemTime::now() > end + Duration::from_secs(1)).await;
     assert!(client.encapsulate(encapsulate(&pair, 1)).await.is_err());
     assert!(other.describe(DescribeRequest {}).await.is_ok());
     assert!(running.get("/metrics").await.contains("ctru_connections 1\n"));
@@ -121,7 +115,7 @@ async fn a_connection_ends_at_its_age() {
 }
 
 /// Returns what a client of rustls knows, with a provider of cryptography and versions.
-fn config(
+pub(crate) fn config(
     authority: &Authority,
     provider: CryptoProvider,
     versions: &[&'static SupportedProtocolVersion],
@@ -141,7 +135,7 @@ fn config(
     Arc::new(config)
 }
 
-async fn handshake(
+pub(crate) async fn handshake(
     address: &str,
     config: &Arc<ClientConfig>,
 ) -> std::io::Result<TlsStream<tokio::net::TcpStream>> {

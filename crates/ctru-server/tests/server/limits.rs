@@ -16,7 +16,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tonic::{Code, Request, Status};
 
-use crate::common::{Running, TestEngine, decapsulate, encapsulate, pair, start, start_fast};
+use crate::common::{
+    Running, TestEngine, decapsulate, encapsulate, pair, start, start_fast, until,
+};
 
 /// A body that begins and never ends.
 struct Endless(Option<Bytes>);
@@ -75,19 +77,17 @@ fn code(response: &http::Response<Incoming>) -> Option<Code> {
 
 /// Returns the memory that the server counts.
 async fn counted(server: &Running) -> usize {
-    let metrics = server.get("/metrics").await;
-    let line = metrics.lines().find(|line| line.starts_with("ctru_message_bytes ")).unwrap();
-    line.rsplit_once(' ').unwrap().1.parse().unwrap()
+    server.metric("ctru_message_bytes").await
 }
 
 /// Waits until the server counts as much memory.
 async fn wait_until_counted(server: &Running, bytes: std::ops::RangeInclusive<usize>) {
-    let start = Instant::now();
-    while !bytes.contains(&counted(server).await) {
-        let now = counted(server).await;
-        assert!(start.elapsed() < Duration::from_secs(20), "{now} bytes, not {bytes:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(20, async || bytes.contains(&counted(server).await)).await;
+}
+
+/// Returns how many operations wait in the lane of streams.
+async fn waiting(server: &Running) -> usize {
+    server.metric("ctru_queued_operations{lane=\"large\"}").await
 }
 
 /// The beginning of a message of 100 bytes.
@@ -212,11 +212,7 @@ async fn cancelled_messages_are_not_computed() {
     let mut first = stream(1).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     let cancelled = stream(100).await;
-    let start = Instant::now();
-    while waiting(&server.get("/metrics").await) != 100 {
-        assert!(start.elapsed() < Duration::from_secs(20), "the message is not queued");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(20, async || waiting(&server).await == 100).await;
     drop(cancelled);
     assert!(first.message().await.unwrap().is_some());
     let before = done.load(Ordering::Relaxed);
@@ -253,19 +249,11 @@ async fn calls_without_memory_are_refused() {
     let raw = Raw::connect(&server).await;
     let calls: Vec<_> =
         (0..20).map(|_| tokio::spawn(raw.begin("Encapsulate", 3000, BEGUN))).collect();
-    let start = Instant::now();
-    let refused = loop {
-        let refused: Vec<_> = calls.iter().filter(|call| call.is_finished()).collect();
-        if refused.len() == 15 {
-            break 15;
-        }
-        assert!(start.elapsed() < Duration::from_secs(10), "{} are refused", refused.len());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+    let refused = || calls.iter().filter(|call| call.is_finished()).count();
+    until(10, async || refused() == 15).await;
     for call in calls.into_iter().filter(|call| call.is_finished()) {
         assert_eq!(code(&call.await.unwrap().unwrap()), Some(Code::ResourceExhausted));
     }
-    assert_eq!(refused, 15);
     assert!(server.client().describe().await.is_ok());
 }
 
@@ -286,12 +274,8 @@ async fn waiting_streams_leave_room_for_large_calls() {
             assert!(answers.message().await.unwrap().is_some());
         });
     }
-    let start = Instant::now();
     // More than the calls of all clients may have.
-    while waiting(&server.get("/metrics").await) <= 32_768 {
-        assert!(start.elapsed() < Duration::from_secs(20), "the streams do not fill the lane");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(20, async || waiting(&server).await > 32_768).await;
     for _ in 0..3 {
         let large: EncapsulateRequest = encapsulate(&pair, 2000);
         let answer = other.encapsulate(large).await.unwrap().into_inner();
@@ -301,13 +285,6 @@ async fn waiting_streams_leave_room_for_large_calls() {
     while let Some(stream) = streams.join_next().await {
         stream.unwrap();
     }
-}
-
-/// Returns how many operations wait in the lane of streams.
-fn waiting(metrics: &str) -> usize {
-    let name = "ctru_queued_operations{lane=\"large\"} ";
-    let waiting = metrics.lines().find_map(|line| line.strip_prefix(name));
-    waiting.map_or(0, |waiting| waiting.parse().unwrap())
 }
 
 /// The rate of a client without an identity holds from its first second on, and more connections

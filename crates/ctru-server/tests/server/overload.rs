@@ -12,13 +12,12 @@ use std::time::{Duration, Instant};
 
 use ctru_server::proto::GenerateKeysRequest;
 use ctru_server::proto::kem_client::KemClient;
-use nix::sys::signal::Signal;
 use tokio::sync::mpsc;
 use tonic::Code;
 use tonic::transport::Channel;
 
-use crate::common::{encapsulate, get, pair, scheme, sealing_keys};
-use crate::program::{Program, client, free_port, log};
+use crate::common::{encapsulate, get, pair, scheme};
+use crate::program::{Served, client};
 
 /// The operations of each call.
 const OPERATIONS: u32 = 500;
@@ -60,26 +59,10 @@ async fn capacity(calls: &KemClient<Channel>, callers: usize) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_times_more_load_than_capacity() {
     let seconds = std::env::var("CTRU_OVERLOAD_SECONDS").map_or(5, |text| text.parse().unwrap());
-    let (folder, keys, port) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
-    let admin = std::net::SocketAddr::from(([127, 0, 0, 1], free_port()));
-    let (listen, admin_listen) = (format!("127.0.0.1:{port}"), admin.to_string());
     let messages = format!("{MESSAGES}KiB");
-    let mut server = Program::start(
-        &[
-            "--listen",
-            &listen,
-            "--admin-listen",
-            &admin_listen,
-            "--sealing-key-file",
-            keys.path().to_str().unwrap(),
-            "--max-memory",
-            &messages,
-            "--threads",
-            "1",
-        ],
-        log(&folder),
-    );
-    client(port).describe().await.unwrap();
+    let arguments = ["--max-memory", &messages, "--threads", "1"];
+    let mut server = Served::start(&arguments).await;
+    let (port, admin) = (server.port, server.admin);
     let mut flood = Vec::new();
     for _ in 0..16 {
         flood.push(KemClient::connect(format!("http://127.0.0.1:{port}")).await.unwrap());
@@ -87,7 +70,7 @@ async fn ten_times_more_load_than_capacity() {
     let polite = client(port);
     let pair = pair(&mut polite.calls()).await;
     let capacity = capacity(&flood[0], 8).await;
-    let idle = memory(server.id(), "VmRSS");
+    let idle = memory(server.program.id(), "VmRSS");
 
     // Calls begin at fixed times, whether or not earlier ones have ended: ten times as many as the
     // server could do at first, or as it has done since, whichever is more.
@@ -145,7 +128,7 @@ async fn ten_times_more_load_than_capacity() {
     };
     let ((), codes, (done, slowest)) = tokio::join!(begin, count, few);
 
-    let peak = memory(server.id(), "VmHWM");
+    let peak = memory(server.program.id(), "VmHWM");
     let offered = offered.load(Ordering::Relaxed);
     println!(
         "capacity {capacity:.0} calls/s; {offered} calls offered in {seconds} s; \
@@ -165,6 +148,5 @@ async fn ten_times_more_load_than_capacity() {
     let metrics = get(admin, "/metrics").await;
     assert!(metrics.contains("ctru_message_bytes 0\n"), "{metrics}");
     assert!(metrics.contains("code=\"RESOURCE_EXHAUSTED\""), "{metrics}");
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.program.end();
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,13 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ctru_server::client::{Client, Retries};
-use ctru_server::proto::{DescribeRequest, LoadKeysRequest, load_keys_request};
+use ctru_server::proto::DescribeRequest;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::authority::{Authority, write_private};
-use crate::common::{decapsulate, encapsulate, get, pair, sealing_keys, start_fast};
+use crate::common::{
+    decapsulate, encapsulate, get, load_private, pair, sealing_keys, start_fast, until,
+};
 
 /// A process, which is killed when the value is dropped.
 pub(crate) struct Program(Child);
@@ -46,14 +49,40 @@ impl Program {
 
     /// Waits for the end, and returns the exit status.
     pub(crate) fn wait(&mut self) -> i32 {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status.code().unwrap();
-            }
-            assert!(start.elapsed() < Duration::from_secs(20), "the program does not end");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_for("the end", || self.0.try_wait().unwrap()).code().unwrap()
+    }
+
+    /// Ends the server, which must finish its calls.
+    pub(crate) fn end(&mut self) {
+        self.signal(Signal::SIGTERM);
+        assert_eq!(self.wait(), 0);
+    }
+}
+
+/// A program that serves, with sealing keys and metrics.
+pub(crate) struct Served {
+    pub(crate) program: Program,
+    /// The folder of the log.
+    pub(crate) folder: TempDir,
+    pub(crate) keys: NamedTempFile,
+    pub(crate) port: u16,
+    pub(crate) admin: SocketAddr,
+    pub(crate) client: Client,
+}
+
+impl Served {
+    /// Starts a program with some more arguments, and waits until it answers.
+    pub(crate) async fn start(arguments: &[&str]) -> Self {
+        let (folder, keys, port) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
+        let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let (listen, admin_listen) = (format!("127.0.0.1:{port}"), admin.to_string());
+        let mut all = vec!["--listen", &listen, "--admin-listen", &admin_listen];
+        all.extend(["--sealing-key-file", keys.path().to_str().unwrap()]);
+        all.extend(arguments);
+        let program = Program::start(&all, log(&folder));
+        let client = client(port);
+        client.describe().await.unwrap();
+        Self { program, folder, keys, port, admin, client }
     }
 }
 
@@ -137,8 +166,7 @@ async fn clients_survive_restarts() {
     server.0.wait().unwrap();
     server = Program::start(&arguments, log(&folder));
     load.wait_for(50).await;
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
     let _server = Program::start(&arguments, log(&folder));
     load.wait_for(50).await;
     load.end().await;
@@ -194,26 +222,8 @@ async fn one_of_two_servers_may_die() {
 /// Nothing secret appears in logs and metrics, even with the most verbose log.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_secret_is_told() {
-    let (folder, keys, port) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
-    let listen = format!("127.0.0.1:{port}");
-    let admin = std::net::SocketAddr::from(([127, 0, 0, 1], free_port()));
-    let admin_listen = admin.to_string();
-    let mut server = Program::start(
-        &[
-            "--listen",
-            &listen,
-            "--admin-listen",
-            &admin_listen,
-            "--sealing-key-file",
-            keys.path().to_str().unwrap(),
-            "--allow-plain-keys",
-            "--log",
-            "trace",
-        ],
-        log(&folder),
-    );
-    let client = client(port);
-    client.describe().await.unwrap();
+    let arguments = ["--allow-plain-keys", "--log", "trace"];
+    let Served { mut program, folder, keys, admin, client, .. } = Served::start(&arguments).await;
     let mut secrets = vec![fs::read(keys.path()).unwrap()];
     let scheme = crate::common::scheme();
     for plain in [false, true] {
@@ -241,14 +251,12 @@ async fn nothing_secret_is_told() {
             streamed.shared_secrets
         );
         // Who knows the name of loaded keys may use them.
-        let keys = Some(load_keys_request::Keys::PrivateKeys(pair.private.clone()));
-        let name = client.load_keys(LoadKeysRequest { scheme, keys }).await.unwrap().name;
+        let name = client.load_keys(load_private(&pair.private)).await.unwrap().name;
         client.unload_keys(&name).await.unwrap();
         secrets.extend([const_hex::decode(&name).unwrap(), name.into_bytes()]);
     }
     let metrics = get(admin, "/metrics").await;
-    server.signal(Signal::SIGTERM);
-    server.wait();
+    program.end();
     let told = fs::read(folder.path().join("log")).unwrap();
     assert!(told.len() > 10_000, "the log is verbose");
     let told = [&told[..], metrics.as_bytes()].concat();
@@ -274,15 +282,12 @@ pub(crate) fn finds(text: &[u8], part: &[u8]) -> bool {
 /// A second signal ends a server that is going down.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_the_server_at_once() {
-    let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
-    let listen = format!("127.0.0.1:{port}");
-    let mut server = Program::start(&["--listen", &listen, "--drain-delay", "1h"], log(&folder));
-    client(port).describe().await.unwrap();
-    server.signal(Signal::SIGINT);
+    let Served { mut program, folder, .. } = Served::start(&["--drain-delay", "1h"]).await;
+    program.signal(Signal::SIGINT);
     wait_for_log(&folder, "going down", 1);
-    assert!(server.0.try_wait().unwrap().is_none());
-    server.signal(Signal::SIGINT);
-    assert_eq!(server.wait(), 1);
+    assert!(program.0.try_wait().unwrap().is_none());
+    program.signal(Signal::SIGINT);
+    assert_eq!(program.wait(), 1);
 }
 
 /// A log that cannot be written does not stop the server.
@@ -295,8 +300,7 @@ async fn a_full_disk_for_logs_is_survived() {
     for _ in 0..100 {
         client(port).describe().await.unwrap();
     }
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
 }
 
 /// Sealing keys are read again on SIGHUP, and the socket of a killed server is taken over.
@@ -307,26 +311,20 @@ async fn hangup_reads_keys_again() {
     let listen = format!("unix:{}", socket.display());
     let arguments = ["--listen", &listen, "--sealing-key-file", keys.path().to_str().unwrap()];
     let mut server = Program::start(&arguments, log(&folder));
-    wait_for(&socket);
+    wait_for("the socket", || socket.exists().then_some(()));
     server.signal(Signal::SIGKILL);
     server.0.wait().unwrap();
     let mut server = Program::start(&arguments, log(&folder));
     let path = listen.clone();
     let client = Client::at(path, Retries { attempts: 20, ..Retries::default() }).unwrap();
-    let before = pair(&mut retried(&client).await).await;
+    client.describe().await.unwrap();
+    let before = pair(&mut client.calls()).await;
     let next = sealing_keys();
     let both = [fs::read(keys.path()).unwrap(), fs::read(next.path()).unwrap()].concat();
     fs::write(keys.path(), both).unwrap();
     server.signal(Signal::SIGHUP);
-    let start = Instant::now();
-    loop {
-        let after = pair(&mut client.calls()).await;
-        assert!(start.elapsed() < Duration::from_secs(5), "the old key still seals");
-        if after.private[1..9] != before.private[1..9] {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let is_new = async || pair(&mut client.calls()).await.private[1..9] != before.private[1..9];
+    until(5, is_new).await;
     let sent = client.encapsulate(encapsulate(&before, 1)).await.unwrap();
     let received = client.decapsulate(decapsulate(&before, sent.ciphertexts)).await.unwrap();
     assert_eq!(received.shared_secrets, sent.shared_secrets);
@@ -335,14 +333,12 @@ async fn hangup_reads_keys_again() {
     server.signal(Signal::SIGHUP);
     let pipe = wait_for_reader(keys.path());
     assert!(client.describe().await.is_ok());
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
     assert!(!socket.exists());
     drop(pipe);
     let mut server = Program::start(&arguments, log(&folder));
     let _pipe = wait_for_reader(keys.path());
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
 }
 
 /// A pipe of certificates holds up nothing. A pipe of sealing keys does not hold up certificates,
@@ -367,8 +363,7 @@ fn pipes_hold_up_nothing() {
     make_pipe(&tls.certificate);
     let mut server = Program::start(&arguments, log(&folder));
     let pipe = wait_for_reader(&tls.certificate);
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
     drop(pipe);
     fs::remove_file(&tls.certificate).unwrap();
     authority.write_server();
@@ -389,8 +384,7 @@ fn pipes_hold_up_nothing() {
     make_pipe(&tls.certificate);
     server.signal(Signal::SIGHUP);
     let _certificate = wait_for_reader(&tls.certificate);
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
 }
 
 /// A signal to read files again does not end a server that still opens its GPU.
@@ -441,45 +435,33 @@ fn make_pipe(path: &Path) -> Vec<u8> {
     content
 }
 
-/// Waits until the log has a text some times.
-fn wait_for_log(folder: &TempDir, text: &str, times: usize) {
+/// Waits until there is something.
+fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        let told = fs::read_to_string(folder.path().join("log")).unwrap();
-        if told.matches(text).count() >= times {
-            return;
+        if let Some(found) = find() {
+            return found;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "no `{text}` in {told}");
+        assert!(start.elapsed() < Duration::from_secs(20), "waited for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Returns the log.
+fn told(folder: &TempDir) -> String {
+    fs::read_to_string(folder.path().join("log")).unwrap()
+}
+
+/// Waits until the log has a text some times.
+fn wait_for_log(folder: &TempDir, text: &str, times: usize) {
+    wait_for(text, || (told(folder).matches(text).count() >= times).then_some(()));
 }
 
 /// Opens a pipe for writing when a process reads from it.
 fn wait_for_reader(pipe: &Path) -> File {
-    let start = Instant::now();
-    loop {
-        let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
-        if let Ok(file) = OpenOptions::new().write(true).custom_flags(flags).open(pipe) {
-            return file;
-        }
-        assert!(start.elapsed() < Duration::from_secs(10), "nobody reads {}", pipe.display());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn wait_for(path: &Path) {
-    let start = Instant::now();
-    while !path.exists() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{} is missing", path.display());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-async fn retried(
-    client: &Client,
-) -> ctru_server::proto::kem_client::KemClient<tonic::transport::Channel> {
-    client.describe().await.unwrap();
-    client.calls()
+    let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+    let open = || OpenOptions::new().write(true).custom_flags(flags).open(pipe).ok();
+    wait_for("a reader", open)
 }
 
 /// A fresh sealing key is in a file that only its owner may read, and replaces no other.
@@ -531,8 +513,7 @@ fn wrong_options_are_refused() {
     ] {
         let mut program = Program::start(arguments, log(&folder));
         assert_eq!(program.wait(), status, "{arguments:?}");
-        let told = fs::read_to_string(folder.path().join("log")).unwrap();
-        assert!(told.contains(text), "{told}");
+        assert!(told(&folder).contains(text), "{}", told(&folder));
     }
 }
 
@@ -548,13 +529,12 @@ fn too_few_files_are_told() {
         Program(command.stderr(log(&folder)).stdin(Stdio::null()).spawn().unwrap())
     };
     assert_eq!(start("ulimit -n 400", "100").wait(), 1);
-    let told = fs::read_to_string(folder.path().join("log")).unwrap();
+    let told = told(&folder);
     assert!(told.contains("may open 400 files") && told.contains("needs 485"), "{told}");
     // A soft limit is raised.
     let mut server = start("ulimit -S -n 400", "100");
     wait_for_log(&folder, "serving", 1);
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
 }
 
 /// Probes of the port and strangers do not fill the log, and clients that are refused are named.
@@ -576,7 +556,7 @@ async fn refused_clients_are_named() {
     ];
     let mut server = Program::start(&arguments, log(&folder));
     wait_for_log(&folder, "serving", 1);
-    let told = || fs::read_to_string(folder.path().join("log")).unwrap();
+    let told = || told(&folder);
     let before = told();
     for _ in 0..20 {
         drop(tokio::net::TcpStream::connect(&listen).await.unwrap());
@@ -592,8 +572,7 @@ async fn refused_clients_are_named() {
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
         let _ = stream.read_to_end(&mut Vec::new()).await;
     }
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    server.end();
     let told = told();
     let named = addresses.iter().filter(|address| told.contains(*address)).count();
     assert!((10..=12).contains(&named), "{named} of 30 in {told}");

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use ctru_server::client::{Client, Retries};
 use ctru_server::proto::{
-    DecapsulateRequest, DescribeRequest, EncapsulateRequest, LoadKeysRequest, decapsulate_request,
-    encapsulate_request, load_keys_request,
+    DecapsulateRequest, DescribeRequest, EncapsulateRequest, decapsulate_request,
+    encapsulate_request,
 };
 use ctru_server::{Address, NameKind, Server, ServerOptions, StartError, TlsOptions};
 use rcgen::SanType;
@@ -15,7 +15,9 @@ use tonic::Code;
 use tonic::transport::Identity;
 
 use crate::authority::{Authority, cannot_connect, connect, dns, endpoint, uri};
-use crate::common::{TestEngine, decapsulate, encapsulate, engines, pair, scheme, start_fast};
+use crate::common::{
+    TestEngine, decapsulate, encapsulate, engines, load_public, pair, scheme, start_fast,
+};
 use crate::lifetimes::refused;
 
 /// Sealed and loaded keys belong to the client whose certificate has made them.
@@ -55,9 +57,7 @@ async fn keys_belong_to_clients() {
     let status = other.decapsulate(request).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument, "{status}");
 
-    let keys = load_keys_request::Keys::PublicKeys(pair.public.clone());
-    let load = LoadKeysRequest { scheme: scheme(), keys: Some(keys) };
-    let name = own.load_keys(load).await.unwrap().into_inner().name;
+    let name = own.load_keys(load_public(&pair.public)).await.unwrap().into_inner().name;
     let key = Some(encapsulate_request::Key::Loaded(name));
     let request = EncapsulateRequest { scheme: scheme(), key, count: 1 };
     assert!(again.encapsulate(request.clone()).await.is_ok());
@@ -168,7 +168,8 @@ async fn unsafe_options_are_refused() {
     };
     assert!(matches!(admin(false).await, Err(StartError::InsecureAdmin(_))));
     assert!(admin(true).await.is_ok());
-    let small = start(|options| options.service.max_queue = Some(100), Some(authority.options())).await;
+    let small =
+        start(|options| options.service.max_queue = Some(100), Some(authority.options())).await;
     assert!(matches!(small, Err(StartError::Limit { option: "--max-queue", .. })));
 }
 

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use ctru_server::proto::{EncapsulateRequest, encapsulate_request};
-use nix::sys::signal::Signal;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
     TraceService, TraceServiceServer,
 };
@@ -17,8 +16,8 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
-use crate::common::{decapsulate, encapsulate, pair, sealing_keys};
-use crate::program::{Program, client, finds, free_port, log};
+use crate::common::{decapsulate, encapsulate, pair};
+use crate::program::{Served, finds};
 
 /// A collector that keeps what it gets.
 #[derive(Clone, Default)]
@@ -44,13 +43,8 @@ async fn calls_are_traced() {
     let service = TraceServiceServer::new(collector.clone());
     tokio::spawn(Server::builder().add_service(service).serve_with_incoming(incoming));
 
-    let (folder, keys, port) = (tempfile::tempdir().unwrap(), sealing_keys(), free_port());
-    let listen = format!("127.0.0.1:{port}");
-    let keys = keys.path().to_str().unwrap();
-    let arguments = ["--listen", &listen, "--sealing-key-file", keys, "--otlp-endpoint", &endpoint];
-    let mut server = Program::start(&arguments, log(&folder));
-    let client = client(port);
-    client.describe().await.unwrap();
+    let arguments = ["--otlp-endpoint", &endpoint];
+    let Served { mut program, client, .. } = Served::start(&arguments).await;
     let mut calls = client.calls();
     let pair = pair(&mut calls).await;
     let mut traced = Request::new(encapsulate(&pair, 1));
@@ -61,8 +55,7 @@ async fn calls_are_traced() {
     let key = Some(encapsulate_request::Key::Loaded("0".repeat(32)));
     let wrong = EncapsulateRequest { key, ..encapsulate(&pair, 1) };
     calls.encapsulate(wrong).await.unwrap_err();
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.wait(), 0);
+    program.end();
 
     let requests = collector.0.lock().unwrap().clone();
     let scopes = requests.iter().flat_map(|request| &request.resource_spans);
