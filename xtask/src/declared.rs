@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use ptx_check::flow::analysis::{Finding, Report, Secrets, analyse, paragraphs};
+use ptx_check::flow::analysis::{Finding, Secrets, analyse, paragraphs};
 use ptx_check::flow::program::{Class, NotUnderstood, Objects, Program};
 use ptx_check::flow::ptx::decode_kernel;
 use ptx_check::{plant, syntax, tools};
@@ -29,87 +29,66 @@ pub fn public_arrays(kernel: &str) -> Objects {
     }
 }
 
-/// The result of a check of several kernels.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The number of checked kernels.
-    pub kernels: usize,
-    /// The number of kernels that divide secrets and are allowed to.
-    pub dividing: usize,
-    /// The number of instructions that can be executed.
-    pub instructions: usize,
-    /// The number of stores of secrets to arrays.
-    pub secret_stores: usize,
-    /// One paragraph for each fault that no exception allows.
-    pub faults: Vec<String>,
-}
-
-impl Outcome {
-    /// Returns the counts as a sentence.
-    ///
-    /// # Errors
-    /// [`Error::Faults`] with all faults.
-    pub fn verdict(self) -> Result<String> {
-        let Self { kernels, dividing, instructions, secret_stores, mut faults } = self;
-        if kernels == 0 {
-            faults.push("there is no kernel to check".to_owned());
-        }
-        Error::unless_none("kernels leak secrets, or contain unknown instructions", faults)?;
-        let except = match dividing {
-            0 => String::new(),
-            count => format!(" except in {count} kernels that measure divisions"),
-        };
-        Ok(format!(
-            "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; \
-             no leak{except}"
-        ))
-    }
-}
-
-/// Analyses kernels and compares the findings with the declared exceptions.
+/// Analyses kernels and compares the findings with the declared exceptions. Returns the counts as a
+/// sentence.
 ///
 /// A kernel that the decoder refuses is a fault, unless the kernel measures divisions: its machine
 /// code calls a function to divide, which the decoder does not know. Kernels that check methods on
 /// every input are left out.
-#[must_use]
-pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let name = |program: &Result<Program, NotUnderstood>| match program {
-        Ok(program) => program.name.clone(),
-        Err(refused) => refused.kernel.clone(),
-    };
-    for program in programs.into_iter().filter(|program| !is_check(&name(program))) {
+///
+/// # Errors
+/// [`Error::Faults`] with all faults that no exception allows.
+pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Result<String> {
+    let (mut kernels, mut dividing, mut instructions, mut secret_stores) = (0, 0, 0, 0);
+    let mut faults = Vec::new();
+    for program in programs {
+        let name = match &program {
+            Ok(program) => program.name.clone(),
+            Err(refused) => refused.kernel.clone(),
+        };
+        if is_check(&name) {
+            continue;
+        }
+        let divides = divides(&name);
         let program = match program {
             Ok(program) => program,
-            Err(refused) if divides(&refused.kernel) => {
-                outcome.kernels += 1;
-                outcome.dividing += 1;
+            Err(_) if divides => {
+                kernels += 1;
+                dividing += 1;
                 continue;
             }
             Err(refused) => {
-                outcome.faults.push(refused.to_string());
+                faults.push(refused.to_string());
                 continue;
             }
         };
-        let Report { findings, instructions, secret_stores, .. } =
-            analyse(&program, Secrets::AllBut(public_arrays(&program.name)));
-        outcome.kernels += 1;
-        outcome.instructions += instructions;
-        outcome.secret_stores += secret_stores;
-        let is_declared = |finding: &Finding| {
-            divides(&program.name) && matches!(finding.class, Class::Division | Class::Branch)
-        };
-        let (declared, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_declared);
-        outcome.faults.extend(paragraphs(others));
-        match divides(&program.name) {
-            true if declared.iter().any(|finding| finding.class == Class::Division) => {
-                outcome.dividing += 1;
-            }
-            true => outcome.faults.push(format!("{}: no division of secrets found", program.name)),
-            false => {}
+        let report = analyse(&program, Secrets::AllBut(public_arrays(&name)));
+        kernels += 1;
+        instructions += report.instructions;
+        secret_stores += report.secret_stores;
+        let is_declared =
+            |finding: &Finding| divides && matches!(finding.class, Class::Division | Class::Branch);
+        let (declared, others): (Vec<_>, Vec<_>) =
+            report.findings.into_iter().partition(is_declared);
+        faults.extend(paragraphs(others));
+        if declared.iter().any(|finding| finding.class == Class::Division) {
+            dividing += 1;
+        } else if divides {
+            faults.push(format!("{name}: no division of secrets found"));
         }
     }
-    outcome
+    if kernels == 0 {
+        faults.push("there is no kernel to check".to_owned());
+    }
+    Error::unless_none("kernels leak secrets, or contain unknown instructions", faults)?;
+    let except = match dividing {
+        0 => String::new(),
+        count => format!(" except in {count} kernels that measure divisions"),
+    };
+    Ok(format!(
+        "{kernels} kernels, {instructions} instructions, {secret_stores} stores of secrets; no \
+         leak{except}"
+    ))
 }
 
 /// Checks the kernels of a PTX text whose names contain `kernel`. Returns the counts as a sentence.
@@ -121,7 +100,7 @@ pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
     let module = syntax::parse(text).map_err(tools::Error::from)?;
     let kernels = module.kernels().filter(|known| known.name.contains(kernel));
     let programs = kernels.map(|kernel| decode_kernel(&module, kernel)).collect();
-    let verdict = check(programs).verdict()?;
+    let verdict = check(programs)?;
     Ok(format!("{verdict} ({:.1} s)", start.elapsed().as_secs_f64()))
 }
 

@@ -149,7 +149,7 @@ pub fn run(options: &Options) -> Result<()> {
                 instructions: instructions.remove(kernel).ok_or_else(|| missing("nvdisasm"))?,
             });
         }
-        Ok((lines, declared::check(decode(&listing, &entries, arch)).verdict()))
+        Ok((lines, declared::check(decode(&listing, &entries, arch))))
     };
     let looks: Vec<_> = options.arch.par_iter().map(look).collect();
     let mut lines = Vec::new();
