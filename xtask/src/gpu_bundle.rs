@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> Result<()> {
 
     let others: &[Build] = if options.lab { &[] } else { &OTHERS };
     for (beginning, arguments) in LAB.iter().chain(others) {
-        for Executable { name, path } in build(arguments)? {
+        for (name, path) in build(arguments)? {
             let copy = bundle.join(format!("{beginning}{name}"));
             fs::copy(&path, &copy).at("copy", &path)?;
             println!("{}", copy.display());
@@ -73,12 +73,6 @@ pub fn run(options: &Options) -> Result<()> {
     make_executable(&script)?;
     println!("{}", script.display());
     Ok(())
-}
-
-/// A program that cargo has built, with its name.
-struct Executable {
-    name: String,
-    path: PathBuf,
 }
 
 /// A line of cargo's JSON report.
@@ -93,8 +87,8 @@ struct Target {
     name: String,
 }
 
-/// Builds programs without symbols, which keeps the bundle small. Returns the programs.
-fn build(arguments: &[&str]) -> Result<Vec<Executable>> {
+/// Builds programs without symbols, which keeps the bundle small. Returns their names and files.
+fn build(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
     let mut command = process::cargo();
     command
         .current_dir(workspace::root())
@@ -107,14 +101,12 @@ fn build(arguments: &[&str]) -> Result<Vec<Executable>> {
     executables(&tools::text(&mut command)?)
 }
 
-fn executables(report: &str) -> Result<Vec<Executable>> {
+fn executables(report: &str) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for line in report.lines().filter(|line| line.starts_with('{')) {
         let message: Message = serde_json::from_str(line)
             .map_err(|source| Error::Json { what: "cargo's report".to_owned(), source })?;
-        if let (Some(path), Some(Target { name })) = (message.executable, message.target) {
-            found.push(Executable { name, path });
-        }
+        found.extend(message.target.map(|target| target.name).zip(message.executable));
     }
     Ok(found)
 }
@@ -143,9 +135,7 @@ mod tests {
              \"executable\":\"/t/ctru\"}\n",
             "{\"reason\":\"build-finished\",\"success\":true}\n",
         );
-        let found = executables(report).unwrap();
-        assert_eq!(found.len(), 1);
-        assert_eq!((&*found[0].name, &*found[0].path), ("ctru", Path::new("/t/ctru")));
+        assert_eq!(executables(report).unwrap(), [("ctru".to_owned(), "/t/ctru".into())]);
         assert!(executables("{broken").is_err());
     }
 }
