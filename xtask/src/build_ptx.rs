@@ -8,8 +8,8 @@ use ptx_check::tools::{self, ARCHITECTURES, Tool};
 use rayon::prelude::*;
 
 use crate::compiler::{self, Compiler};
-use crate::kernels::{How, Kernels};
-use crate::manifest::{Manifest, RECIPE};
+use crate::kernels::{How, Kem, Kernels};
+use crate::manifest::Manifest;
 use crate::own_kernels::OwnKernels;
 use crate::{Error, IoContext, Result, declared, ptx, workspace};
 
@@ -54,7 +54,7 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.manifest_path {
         return run_for(&OwnKernels::read(path)?, options);
     }
-    run_for(&RECIPE, options)?;
+    run_for(&Kem, options)?;
     run_for(&OwnKernels::read(&workspace::root().join(MACHINE))?, options)
 }
 

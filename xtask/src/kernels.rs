@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptx_check::tools;
 
 use crate::compiler::Compiler;
-use crate::manifest::{self, Manifest, Origin, Recipe};
+use crate::manifest::{self, Manifest, Origin};
 use crate::{Error, IoContext, Result, families, isolated, workspace, wrapper};
 
 /// Kernels that are compiled to one text of PTX.
@@ -48,7 +48,10 @@ pub(crate) trait Kernels {
     }
 }
 
-impl Kernels for Recipe {
+/// The kernels of the KEM.
+pub(crate) struct Kem;
+
+impl Kernels for Kem {
     fn ptx(&self) -> PathBuf {
         manifest::folder(&workspace::root())
     }
@@ -74,7 +77,7 @@ impl Kernels for Recipe {
     }
 
     fn arch(&self) -> &str {
-        self.arch
+        manifest::ARCH
     }
 
     fn are_secret(&self) -> bool {
@@ -89,12 +92,11 @@ impl Kernels for Recipe {
             features: "",
             target: &workspace::target().join("ptx"),
         };
-        let flags: Vec<_> = self.flags.iter().map(|&flag| flag.to_owned()).collect();
-        package.assembly(compiler, arch, how, &flags)
+        package.assembly(compiler, arch, how, &self.origin(None)?.flags)
     }
 
     fn origin(&self, _: Option<&Manifest>) -> Result<Origin> {
-        Self::origin(self, &workspace::root())
+        Origin::of_kem(&workspace::root())
     }
 }
 

@@ -55,8 +55,6 @@ pub struct Manifest {
 /// What the PTX of a manifest was compiled from, except for the compiler.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The target of the compiler.
-    pub target: String,
     /// The oldest architecture that runs the PTX.
     pub arch: String,
     /// Further flags of the compiler.
@@ -72,7 +70,7 @@ impl Manifest {
         Self {
             rustc: compiler.rustc.clone(),
             llvm: compiler.llvm.clone(),
-            target: origin.target,
+            target: TARGET.into(),
             arch: origin.arch,
             ptx_isa: ptx::isa(text).unwrap_or_default().into(),
             flags: origin.flags,
@@ -116,10 +114,8 @@ impl Manifest {
         if self.ptx_sha256 != expected.ptx_sha256 {
             differences.push("the PTX is not the one that was built".into());
         }
-        let flags = |manifest: &Self| {
-            (manifest.target.clone(), manifest.arch.clone(), manifest.flags.clone())
-        };
-        if flags(self) != flags(&expected) {
+        let settings = |of: &Self| (of.target.clone(), of.arch.clone(), of.flags.clone());
+        if settings(self) != settings(&expected) {
             differences.push("it was built for another target or with other flags".into());
         }
         if differences.is_empty() && *self != expected {
@@ -129,40 +125,21 @@ impl Manifest {
     }
 }
 
-/// The instructions to build the committed PTX of the KEM.
-#[derive(Copy, Clone, Debug)]
-pub struct Recipe {
-    /// The target of the compiler.
-    pub target: &'static str,
-    /// The architecture.
-    pub arch: &'static str,
-    /// Further flags of the compiler.
-    pub flags: &'static [&'static str],
+/// Returns the flags of the compiler for kernels with these arguments of LLVM. The assembly is the
+/// result, so nothing is linked.
+pub(crate) fn flags<'a>(llvm: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let llvm = llvm.into_iter().map(|argument| format!("-Cllvm-args={argument}"));
+    ["--emit=asm", "-Clinker=true"].map(str::to_owned).into_iter().chain(llvm).collect()
 }
 
-impl Recipe {
-    /// Returns the origin of the PTX in the workspace at `root`.
-    pub fn origin(&self, root: &Path) -> Result<Origin> {
-        Ok(Origin {
-            target: self.target.into(),
-            arch: self.arch.into(),
-            flags: self.flags.iter().map(|&flag| flag.into()).collect(),
-            sources_sha256: sources::hashes(root)?,
-        })
-    }
-}
-
-/// The recipe of the KEM's PTX, which runs on Ampere and all later architectures.
-pub const RECIPE: Recipe = Recipe {
-    target: TARGET,
-    arch: ARCH,
-    flags: &[
-        // The assembly is the result, so nothing is linked.
-        "--emit=asm",
-        "-Clinker=true",
+impl Origin {
+    /// Returns the origin of the KEM's PTX in the workspace at `root`. It runs on Ampere and all
+    /// later architectures.
+    pub fn of_kem(root: &Path) -> Result<Self> {
         // A thread's arrays live in registers only if the loops over them are unrolled. LLVM's
         // default threshold is too low for the base multiplication of the ring 653. A much higher
         // one unrolls Keccak's rounds, for which ptxas takes minutes.
-        "-Cllvm-args=-unroll-threshold=1000",
-    ],
-};
+        let flags = flags(["-unroll-threshold=1000"]);
+        Ok(Self { arch: ARCH.into(), flags, sources_sha256: sources::hashes(root)? })
+    }
+}

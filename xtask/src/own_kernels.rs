@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::compiler::Compiler;
 use crate::kernels::{How, Kernels, Package};
-use crate::manifest::{ARCH, Manifest, Origin, TARGET};
+use crate::manifest::{self, ARCH, Manifest, Origin, TARGET};
 use crate::workspace::{Metadata, Target};
 use crate::{Error, IoContext, Result, sources};
 
@@ -87,9 +87,7 @@ impl OwnKernels {
     }
 
     fn flags(&self) -> Vec<String> {
-        let fixed = ["--emit=asm", "-Clinker=true"].map(str::to_owned);
-        let llvm = self.settings.llvm_args.iter().map(|argument| format!("-Cllvm-args={argument}"));
-        fixed.into_iter().chain(llvm).collect()
+        manifest::flags(self.settings.llvm_args.iter().map(String::as_str))
     }
 
     /// Returns the files from which cargo has compiled the crate, relative to its folder: its
@@ -166,7 +164,6 @@ impl Kernels for OwnKernels {
             Err(_) => (file, "missing".to_owned()),
         };
         Ok(Origin {
-            target: TARGET.into(),
             arch: self.arch().into(),
             flags: self.flags(),
             sources_sha256: files.into_iter().map(hash).collect::<BTreeMap<_, _>>(),

@@ -10,7 +10,7 @@ use ptx_check::syntax::parse;
 use tempfile::TempDir;
 use xtask::declared::public_arrays;
 use xtask::families;
-use xtask::manifest::{self, Manifest, RECIPE, Recipe};
+use xtask::manifest::{self, Manifest, Origin};
 use xtask::ptx::{divides, entries, faults, is_check};
 use xtask::workspace;
 
@@ -23,7 +23,7 @@ fn copy() -> TempDir {
     }
     let path = manifest::path(copy.path());
     let committed = Manifest::read(&path).unwrap();
-    let origin = RECIPE.origin(copy.path()).unwrap();
+    let origin = Origin::of_kem(copy.path()).unwrap();
     Manifest::new(&ptx(copy.path()), &committed.compiler(), origin).write(&path).unwrap();
     copy
 }
@@ -44,18 +44,18 @@ fn ptx(root: &Path) -> String {
     families::read(&manifest::folder(root)).unwrap()
 }
 
-fn differences(root: &Path, recipe: &Recipe) -> Vec<String> {
+fn differences(root: &Path) -> Vec<String> {
     let manifest = Manifest::read(&manifest::path(root)).unwrap();
-    manifest.differences(&ptx(root), recipe.origin(root).unwrap())
+    manifest.differences(&ptx(root), Origin::of_kem(root).unwrap())
 }
 
 /// Returns the differences that the manifest detects after `text` is added to `file`.
 fn differences_after(file: &str, text: &str) -> Vec<String> {
     let copy = copy();
-    assert_eq!(differences(copy.path(), &RECIPE), [""; 0]);
+    assert_eq!(differences(copy.path()), [""; 0]);
     let path = copy.path().join(file);
     fs::write(&path, fs::read_to_string(&path).unwrap() + text).unwrap();
-    differences(copy.path(), &RECIPE)
+    differences(copy.path())
 }
 
 #[test]
@@ -106,9 +106,14 @@ fn finds_changed_ptx() {
 
 #[test]
 fn finds_changed_flags() {
-    let other = Recipe { arch: "sm_90", ..RECIPE };
-    let found = differences(copy().path(), &other);
-    assert_eq!(found, ["it was built for another target or with other flags"]);
+    let root = workspace::root();
+    let manifest = Manifest::read(&manifest::path(&root)).unwrap();
+    let origin = Origin::of_kem(&root).unwrap();
+    let flags = Vec::new();
+    for other in [Origin { arch: "sm_90".into(), ..origin.clone() }, Origin { flags, ..origin }] {
+        let found = manifest.differences(&ptx(&root), other);
+        assert_eq!(found, ["it was built for another target or with other flags"]);
+    }
 }
 
 #[test]
@@ -118,5 +123,5 @@ fn finds_an_edited_manifest() {
     let mut manifest = Manifest::read(&path).unwrap();
     manifest.kernels.pop();
     manifest.write(&path).unwrap();
-    assert_eq!(differences(copy.path(), &RECIPE), ["the manifest has been edited"]);
+    assert_eq!(differences(copy.path()), ["the manifest has been edited"]);
 }
