@@ -30,15 +30,17 @@ pub(crate) trait Kem: Send + Sync + 'static {
     /// # Errors
     /// [`PeerMisbehaved::InvalidKeyShare`] if the public key is refused, and
     /// [`Error::FailedToGetRandomBytes`] if the system provides none.
-    fn encapsulate(public_key: &[u8]) -> Result<(Vec<u8>, Zeroizing<[u8; 32]>), Error>;
+    fn encapsulate(public_key: &[u8]) -> Result<(Vec<u8>, Secret), Error>;
 
     /// Returns the secret of a ciphertext.
     ///
     /// # Errors
     /// [`PeerMisbehaved::InvalidKeyShare`] if the ciphertext is refused.
-    fn decapsulate(key: &Self::PrivateKey, ciphertext: &[u8])
-    -> Result<Zeroizing<[u8; 32]>, Error>;
+    fn decapsulate(key: &Self::PrivateKey, ciphertext: &[u8]) -> Result<Secret, Error>;
 }
+
+/// A shared secret. Wiped when dropped.
+pub(crate) type Secret = Zeroizing<[u8; 32]>;
 
 /// Returns the error for a share that is refused. rustls answers it with the alert
 /// illegal_parameter.
@@ -72,23 +74,16 @@ impl<P: CtruPrimeSet<Encoding = MixedRadix>> Kem for CtruPrime<P> {
         Ok((key, public_key))
     }
 
-    fn encapsulate(public_key: &[u8]) -> Result<(Vec<u8>, Zeroizing<[u8; 32]>), Error> {
+    fn encapsulate(public_key: &[u8]) -> Result<(Vec<u8>, Secret), Error> {
         let key = EncapsulationKey::<P>::from_bytes(public_key).map_err(refused)?;
         let (ciphertext, secret) =
             key.try_encapsulate().map_err(|_| Error::FailedToGetRandomBytes)?;
-        let mut bytes = Zeroizing::new([0; 32]);
-        bytes.copy_from_slice(secret.as_ref());
-        Ok((ciphertext.as_ref().to_vec(), bytes))
+        Ok((ciphertext.as_ref().to_vec(), Secret::new(*secret.as_bytes())))
     }
 
-    fn decapsulate(
-        key: &Self::PrivateKey,
-        ciphertext: &[u8],
-    ) -> Result<Zeroizing<[u8; 32]>, Error> {
+    fn decapsulate(key: &Self::PrivateKey, ciphertext: &[u8]) -> Result<Secret, Error> {
         let ciphertext = Ciphertext::from_bytes(ciphertext).map_err(refused)?;
-        let mut bytes = Zeroizing::new([0; 32]);
-        bytes.copy_from_slice(key.decapsulate(&ciphertext).as_ref());
-        Ok(bytes)
+        Ok(Secret::new(*key.decapsulate(&ciphertext).as_bytes()))
     }
 }
 
@@ -96,8 +91,8 @@ impl<P: CtruPrimeSet<Encoding = MixedRadix>> Kem for CtruPrime<P> {
 pub(crate) struct MlKem768;
 
 /// Takes the bytes out of a secret, and wipes it.
-fn taken(mut secret: B32) -> Zeroizing<[u8; 32]> {
-    let mut bytes = Zeroizing::new([0; 32]);
+fn taken(mut secret: B32) -> Secret {
+    let mut bytes = Secret::default();
     bytes.copy_from_slice(&secret);
     secret.as_mut_slice().zeroize();
     bytes
@@ -119,7 +114,7 @@ impl Kem for MlKem768 {
         Ok((key, public_key))
     }
 
-    fn encapsulate(public_key: &[u8]) -> Result<(Vec<u8>, Zeroizing<[u8; 32]>), Error> {
+    fn encapsulate(public_key: &[u8]) -> Result<(Vec<u8>, Secret), Error> {
         let public_key = public_key.try_into().map_err(refused)?;
         // Refuses coefficients that are not reduced (FIPS 203, section 7.2).
         let key = ml_kem_768::EncapsulationKey::new(public_key).map_err(refused)?;
@@ -130,10 +125,7 @@ impl Kem for MlKem768 {
         Ok((ciphertext.to_vec(), taken(secret)))
     }
 
-    fn decapsulate(
-        key: &Self::PrivateKey,
-        ciphertext: &[u8],
-    ) -> Result<Zeroizing<[u8; 32]>, Error> {
+    fn decapsulate(key: &Self::PrivateKey, ciphertext: &[u8]) -> Result<Secret, Error> {
         Ok(taken(key.decapsulate(ciphertext.try_into().map_err(refused)?)))
     }
 }

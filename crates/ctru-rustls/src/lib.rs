@@ -27,29 +27,24 @@ macro_rules! on {
             use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 
             use crate::group::Hybrid;
-            use crate::kem::{CtruPrime, MlKem768};
+            use crate::kem::{CtruPrime, Kem, MlKem768};
+
+            const fn of<K: Kem>(number: rustls::NamedGroup) -> Hybrid<K> {
+                Hybrid::new(number, kx_group::X25519)
+            }
 
             /// X25519 with CTRU-Prime-653.
             pub static X25519_CTRU_PRIME_653: &dyn SupportedKxGroup =
-                &Hybrid::<CtruPrime<CtruPrime653>>::new(
-                    crate::X25519_CTRU_PRIME_653,
-                    kx_group::X25519,
-                );
+                &of::<CtruPrime<CtruPrime653>>(crate::X25519_CTRU_PRIME_653);
             /// X25519 with CTRU-Prime-761.
             pub static X25519_CTRU_PRIME_761: &dyn SupportedKxGroup =
-                &Hybrid::<CtruPrime<CtruPrime761>>::new(
-                    crate::X25519_CTRU_PRIME_761,
-                    kx_group::X25519,
-                );
+                &of::<CtruPrime<CtruPrime761>>(crate::X25519_CTRU_PRIME_761);
             /// X25519 with CTRU-Prime-1277.
             pub static X25519_CTRU_PRIME_1277: &dyn SupportedKxGroup =
-                &Hybrid::<CtruPrime<CtruPrime1277>>::new(
-                    crate::X25519_CTRU_PRIME_1277,
-                    kx_group::X25519,
-                );
+                &of::<CtruPrime<CtruPrime1277>>(crate::X25519_CTRU_PRIME_1277);
             /// X25519MLKEM768, which is standardised: ML-KEM-768 of the crate `ml-kem`.
             pub static X25519MLKEM768: &dyn SupportedKxGroup =
-                &Hybrid::<MlKem768>::new(rustls::NamedGroup::X25519MLKEM768, kx_group::X25519);
+                &of::<MlKem768>(rustls::NamedGroup::X25519MLKEM768);
 
             #[doc = concat!("Returns the default provider of ", $name, " with X25519MLKEM768 of")]
             /// this crate before its other groups, and without any of CTRU-Prime.

@@ -6,7 +6,7 @@ use ctru_rustls::ring::{
 use rustls::crypto::SupportedKxGroup;
 
 use crate::ends::{Ends, Sender, client, server};
-use crate::negotiation::{find, ours};
+use crate::negotiation::{ours, share_in};
 
 /// Flips one bit of each byte of both shares in turn: in byte `i`, the bit with the number `i`
 /// modulo 8. Checks that the handshake completes on neither end.
@@ -14,14 +14,12 @@ fn check(group: &'static dyn SupportedKxGroup) {
     let (client, server) = (client(&[group]), server(&[group]));
     let (_, number, lengths) = ours().into_iter().find(|of| of.0.name() == group.name()).unwrap();
     for (of, length) in [Sender::Client, Sender::Server].into_iter().zip(lengths) {
-        let [a, b] = number.to_be_bytes();
-        let [c, d] = u16::try_from(length).unwrap().to_be_bytes();
         for byte in 0..length {
             let mut flipped = false;
             let mut ends = Ends::new(&client, &server);
             ends.talk_through(|sender, flight| {
                 if sender == of && !flipped {
-                    let share = find(flight, &[a, b, c, d]) + 4;
+                    let share = share_in(flight, number, length);
                     flight[share + byte] ^= 1 << (byte % 8);
                     flipped = true;
                 }

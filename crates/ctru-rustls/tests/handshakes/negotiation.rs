@@ -88,18 +88,19 @@ fn x25519_travels_with_the_first_flight() {
         );
         // The share of X25519 alone is also the end of the share of our group.
         let hello = &ends.client.sent;
-        let alone = find(hello, &[0x00, 0x1d, 0x00, 0x20]);
-        let share = &hello[alone + 4..alone + 36];
+        let alone = share_in(hello, 0x1d, 32);
+        let share = &hello[alone..alone + 32];
         assert_eq!(hello.windows(32).filter(|window| *window == share).count(), 2);
     }
 }
 
-/// Returns the place of `marker`, which occurs once.
-pub(crate) fn find(bytes: &[u8], marker: &[u8]) -> usize {
-    let mut places = bytes.windows(marker.len()).enumerate().filter(|(_, at)| *at == marker);
+/// Returns the place of the share of a group, by its number and its length, which occur once.
+pub(crate) fn share_in(sent: &[u8], number: u16, length: usize) -> usize {
+    let marker = [number, length.try_into().unwrap()].map(u16::to_be_bytes).concat();
+    let mut places = sent.windows(marker.len()).enumerate().filter(|(_, at)| *at == marker);
     let (place, _) = places.next().unwrap();
     assert_eq!(places.next(), None);
-    place
+    place + marker.len()
 }
 
 #[test]
@@ -108,9 +109,7 @@ fn shares_have_their_lengths() {
         let ends =
             connect((&client(&[group]), &server(&[group])), group.name(), HandshakeKind::Full);
         for (sent, length) in [(&ends.client.sent, of_client), (&ends.server.sent, of_server)] {
-            let [a, b] = number.to_be_bytes();
-            let [c, d] = u16::try_from(length).unwrap().to_be_bytes();
-            find(sent, &[a, b, c, d]);
+            share_in(sent, number, length);
         }
     }
 }
@@ -122,9 +121,7 @@ fn each_connection_has_its_own_key() {
         let [first, second] = [(); 2].map(|()| {
             let ends =
                 connect((&client(&[group]), &server(&[group])), group.name(), HandshakeKind::Full);
-            let [a, b] = number.to_be_bytes();
-            let [c, d] = u16::try_from(length).unwrap().to_be_bytes();
-            let share = find(&ends.client.sent, &[a, b, c, d]) + 4;
+            let share = share_in(&ends.client.sent, number, length);
             ends.client.sent[share..share + length].to_vec()
         });
         assert_ne!(first[..33], second[..33]);
@@ -176,12 +173,12 @@ fn the_provider_has_all_groups() {
 /// The provider without CTRU-Prime prefers X25519MLKEM768, and has each group once.
 #[test]
 fn the_standard_provider_prefers_ml_kem() {
-    let names: Vec<_> = standard_provider().kx_groups.iter().map(|group| group.name()).collect();
-    assert_eq!(names[..2], [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
-    assert!(names[1..].iter().all(|name| *name != NamedGroup::X25519MLKEM768));
-    #[cfg(feature = "aws-lc-rs")]
-    {
-        let provider = ctru_rustls::aws_lc_rs::standard_provider();
+    let providers = [
+        standard_provider(),
+        #[cfg(feature = "aws-lc-rs")]
+        ctru_rustls::aws_lc_rs::standard_provider(),
+    ];
+    for provider in providers {
         let names: Vec<_> = provider.kx_groups.iter().map(|group| group.name()).collect();
         assert_eq!(names[..2], [NamedGroup::X25519MLKEM768, NamedGroup::X25519]);
         assert!(names[1..].iter().all(|name| *name != NamedGroup::X25519MLKEM768));
