@@ -3,6 +3,9 @@
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
+#[macro_use]
+mod functions;
+
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
@@ -13,20 +16,7 @@ use ctru_kem::{
 };
 use ctru_tests::vectors::Hybrid;
 
-/// The functions of a set.
-struct Functions {
-    set: c_int,
-    keypair: unsafe extern "C" fn(*mut u8, *mut u8) -> c_int,
-    keypair_derand: Derand,
-    encaps: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
-    encaps_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8, *const u8) -> c_int,
-    decaps: unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int,
-    /// Only CTRU-Prime alone has one.
-    keypair_from_seed: &'static [Derand],
-}
-
-/// A function that makes a key pair from bytes.
-type Derand = unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int;
+use functions::{Derand, Functions};
 
 /// Checks that a seed gives the key pair that it gives in Rust.
 fn check_seed<P: ParameterSet>(from_seed: Derand) {
@@ -231,28 +221,6 @@ unsafe fn other_lengths<P: ParameterSet>(engine: *const ctru_engine, set: c_int,
     }
 }
 
-macro_rules! operations {
-    (
-        $scheme:ident $test:ident $number:tt $set:ident $name:literal $stack:literal $bytes:tt
-        $pk:ident $sk:ident $ct:ident
-        $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
-        $($keypair_from_seed:ident)?
-    ) => {
-        #[test]
-        fn $test() {
-            let functions = Functions {
-                set: $number,
-                keypair: $keypair,
-                keypair_derand: $keypair_derand,
-                encaps: $encaps,
-                encaps_derand: $encaps_derand,
-                decaps: $decaps,
-                keypair_from_seed: &[$($keypair_from_seed)?],
-            };
-            check!($scheme $set)(&functions);
-        }
-    };
-}
 macro_rules! check {
     (hybrid $set:ident) => {
         check_hybrid::<$set>
@@ -261,7 +229,7 @@ macro_rules! check {
         check::<$set>
     };
 }
-for_each_set!(operations);
+for_each_set!(test);
 
 /// Checks that a batch that does not fit into memory gives a code, and does not end the process.
 #[test]

@@ -3,6 +3,9 @@
 // Tests may unwrap: a test must fail if its input cannot be built.
 #![allow(clippy::unwrap_used)]
 
+#[macro_use]
+mod functions;
+
 use std::collections::HashSet;
 use std::ffi::c_int;
 use std::ptr;
@@ -10,6 +13,8 @@ use std::ptr;
 use corosensei::stack::{DefaultStack, Stack};
 use ctru::*;
 use ctru_tests::backends::on_every_backend;
+
+use functions::Functions;
 
 /// Returns the bytes that `work` leaves on a stack of its own.
 fn left_by(work: impl FnOnce()) -> Vec<u8> {
@@ -42,29 +47,12 @@ fn coins(bytes: usize) -> Vec<u8> {
     (0..bytes as u32).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_be_bytes()).take(bytes).collect()
 }
 
-/// The bytes of a public key, a secret key, a ciphertext, and the coins of both operations.
-type Sizes = [usize; 5];
-
-/// A function that makes a key pair from bytes.
-type Derand = unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int;
-
-/// The functions of a set, and the bytes of its values.
-struct Functions {
-    bytes: Sizes,
-    keypair: unsafe extern "C" fn(*mut u8, *mut u8) -> c_int,
-    /// `keypair_derand`, and for CTRU-Prime alone `keypair_from_seed`.
-    keypairs_from_bytes: &'static [Derand],
-    encaps: unsafe extern "C" fn(*mut u8, *mut u8, *const u8) -> c_int,
-    encaps_derand: unsafe extern "C" fn(*mut u8, *mut u8, *const u8, *const u8) -> c_int,
-    decaps: unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int,
-}
-
 fn check(functions: &Functions) {
     let [mut pk, mut sk, mut ct, ..] = functions.bytes.map(|bytes| vec![0; bytes]);
     let (mut ss, coins) = ([0; 32], coins(64));
     let (pk_at, sk_at, ct_at) = (pk.as_mut_ptr(), sk.as_mut_ptr(), ct.as_mut_ptr());
     let (ss_at, from) = (ss.as_mut_ptr(), coins.as_ptr());
-    let Functions { keypair, keypairs_from_bytes, encaps, encaps_derand, decaps, .. } = *functions;
+    let Functions { keypair, keypair_derand, encaps, encaps_derand, decaps, .. } = *functions;
     let wipes = |name: &str, call: &dyn Fn() -> c_int| {
         let left = left_by(|| assert_eq!(call(), CTRU_OK, "{name}"));
         // SAFETY: the buffers have the bytes of their values, and no call is using them.
@@ -83,7 +71,7 @@ fn check(functions: &Functions) {
         // call.
         unsafe {
             wipes("keypair", &|| keypair(pk_at, sk_at));
-            for from_bytes in keypairs_from_bytes {
+            for from_bytes in [keypair_derand].iter().chain(functions.keypair_from_seed) {
                 wipes("keypair from bytes", &|| from_bytes(pk_at, sk_at, from));
             }
             wipes("encaps", &|| encaps(ct_at, ss_at, pk_at));
@@ -93,31 +81,16 @@ fn check(functions: &Functions) {
     });
 }
 
-macro_rules! single {
-    (
-        $scheme:ident $test:ident $number:tt $set:ident $name:literal $stack:literal $bytes:tt
-        $pk:ident $sk:ident $ct:ident
-        $keypair:ident $keypair_derand:ident $encaps:ident $encaps_derand:ident $decaps:ident
-        $($keypair_from_seed:ident)?
-    ) => {
-        #[test]
-        fn $test() {
-            check(&Functions {
-                bytes: $bytes,
-                keypair: $keypair,
-                keypairs_from_bytes: &[$keypair_derand, $($keypair_from_seed)?],
-                encaps: $encaps,
-                encaps_derand: $encaps_derand,
-                decaps: $decaps,
-            });
-        }
+macro_rules! check {
+    ($scheme:ident $set:ident) => {
+        check
     };
 }
-for_each_set!(single);
+for_each_set!(test);
 
 /// Checks batches that the calling thread computes: one key pair, or 8 other operations with a key
 /// each.
-fn check_batches(set: c_int, [pk_bytes, sk_bytes, ct_bytes, coins_bytes, _]: Sizes) {
+fn check_batches(set: c_int, [pk_bytes, sk_bytes, ct_bytes, coins_bytes, _]: [usize; 5]) {
     const COUNT: usize = 8;
     let coins = coins(64);
     let mut engine = ptr::null_mut();
