@@ -137,49 +137,18 @@ unsafe fn engine<'a>(engine: *const ctru_engine) -> Result<&'a ctru_engine, c_in
 }
 
 /// A buffer of the caller, with its number of bytes.
-#[derive(Copy, Clone)]
-struct Input {
-    from: *const u8,
-    bytes: usize,
-}
+type Input = (*const u8, usize);
 
 /// An output buffer of the caller, with its number of bytes.
-#[derive(Copy, Clone)]
-struct Output {
-    to: *mut u8,
-    bytes: usize,
-}
+type Output = (*mut u8, usize);
 
-impl Input {
-    /// Returns the bytes.
-    ///
-    /// # Safety
-    /// As for [`input`].
-    unsafe fn read<'a>(self) -> Result<&'a [u8], c_int> {
-        // SAFETY: the caller promises this.
-        unsafe { input(self.from, self.bytes) }
-    }
-}
-
-impl Output {
-    /// Returns the number of rows of `size` bytes for which there is room.
-    ///
-    /// # Errors
-    /// [`CTRU_ERROR_NULL`] for a null pointer, [`CTRU_ERROR_LENGTH`] if a part of a row is left.
-    fn room(self, size: usize) -> Result<usize, c_int> {
-        output(self.to)?;
-        if self.bytes.is_multiple_of(size) { Ok(self.bytes / size) } else { Err(CTRU_ERROR_LENGTH) }
-    }
-
-    /// Writes the bytes of a result, for which there is room.
-    ///
-    /// # Safety
-    /// As for [`write`].
-    unsafe fn write(self, result: &[u8]) -> Result<(), c_int> {
-        // SAFETY: the caller promises this.
-        unsafe { write(output(self.to)?, result) };
-        Ok(())
-    }
+/// Returns the number of rows of `size` bytes for which an output has room.
+///
+/// # Errors
+/// [`CTRU_ERROR_NULL`] for a null pointer, [`CTRU_ERROR_LENGTH`] if a part of a row is left.
+fn room((to, bytes): Output, size: usize) -> Result<usize, c_int> {
+    output(to)?;
+    if bytes.is_multiple_of(size) { Ok(bytes / size) } else { Err(CTRU_ERROR_LENGTH) }
 }
 
 /// Returns zeros, wiped when dropped.
@@ -208,13 +177,13 @@ unsafe fn seeds(
     size: usize,
 ) -> Result<Zeroizing<Vec<u8>>, c_int> {
     let bytes = count.checked_mul(size);
-    if coins.is_some_and(|coins| bytes != Some(coins.bytes)) {
+    if coins.is_some_and(|(_, given)| bytes != Some(given)) {
         return Err(CTRU_ERROR_LENGTH);
     }
     let mut seeds = zeros(bytes.ok_or(CTRU_ERROR_MEMORY)?)?;
     match coins {
         // SAFETY: the caller promises this.
-        Some(coins) => seeds.copy_from_slice(unsafe { coins.read() }?),
+        Some((from, bytes)) => seeds.copy_from_slice(unsafe { input(from, bytes) }?),
         None => getrandom::fill(&mut seeds).map_err(|_| CTRU_ERROR_RANDOMNESS)?,
     }
     Ok(seeds)
@@ -255,11 +224,11 @@ unsafe fn generate(
         let engine = unsafe { self::engine(engine) }?;
         let parameters = engine.parameters(set)?;
         let sizes = parameters.sizes();
-        let count = sk.room(sizes.decapsulation_key)?;
-        if pk.room(sizes.encapsulation_key)? != count {
+        let count = room(sk, sizes.decapsulation_key)?;
+        if room(pk, sizes.encapsulation_key)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
-        let (mut public, mut secret) = (zeros(pk.bytes)?, zeros(sk.bytes)?);
+        let (mut public, mut secret) = (zeros(pk.1)?, zeros(sk.1)?);
         // SAFETY: the caller promises this of `coins`.
         let rows = unsafe { seeds(coins, count, parameters.key_pair_seed_bytes()) }?;
         let bytes = count.checked_mul(KEY_PAIR_SEED_BYTES).ok_or(CTRU_ERROR_MEMORY)?;
@@ -275,9 +244,10 @@ unsafe fn generate(
         generated.map_err(|_| CTRU_ERROR_INTERNAL)?;
         // SAFETY: the caller promises this, and the results have the bytes of the buffers.
         unsafe {
-            pk.write(&public)?;
-            sk.write(&secret)
+            write(output(pk.0)?, &public);
+            write(output(sk.0)?, &secret);
         }
+        Ok(())
     })
 }
 
@@ -298,24 +268,25 @@ unsafe fn encapsulate(
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?;
         let parameters = engine.parameters(set)?;
-        let count = ss.room(SHARED_SECRET_BYTES)?;
-        if ct.room(parameters.sizes().ciphertext)? != count {
+        let count = room(ss, SHARED_SECRET_BYTES)?;
+        if room(ct, parameters.sizes().ciphertext)? != count {
             return Err(CTRU_ERROR_LENGTH);
         }
-        let (mut ciphertexts, mut secrets) = (zeros(ct.bytes)?, zeros(ss.bytes)?);
+        let (mut ciphertexts, mut secrets) = (zeros(ct.1)?, zeros(ss.1)?);
         // SAFETY: the caller promises this of `coins`, `pk` and `row`. The slice of keys ends
         // before anything is written, and the results have the bytes of the buffers.
         unsafe {
             let seeds = seeds(coins, count, SEED_BYTES)?;
             let seeds = Seeds::Each(seeds.as_chunks().0);
-            let keys = KeyRows::Unchecked(pk.read()?);
+            let keys = KeyRows::Unchecked(input(pk.0, pk.1)?);
             engine
                 .cpu
                 .encapsulate_rows(parameters, keys, seeds, &mut ciphertexts, &mut secrets)
                 .map_err(|error| code(error, row))?;
-            ct.write(&ciphertexts)?;
-            ss.write(&secrets)
+            write(output(ct.0)?, &ciphertexts);
+            write(output(ss.0)?, &secrets);
         }
+        Ok(())
     })
 }
 
@@ -335,21 +306,22 @@ unsafe fn decapsulate(
         // SAFETY: the caller promises this of the pointer.
         let engine = unsafe { self::engine(engine) }?;
         let parameters = engine.parameters(set)?;
-        let count = ss.room(SHARED_SECRET_BYTES)?;
-        if count.checked_mul(parameters.sizes().ciphertext) != Some(ct.bytes) {
+        let count = room(ss, SHARED_SECRET_BYTES)?;
+        if count.checked_mul(parameters.sizes().ciphertext) != Some(ct.1) {
             return Err(CTRU_ERROR_LENGTH);
         }
-        let mut secrets = zeros(ss.bytes)?;
+        let mut secrets = zeros(ss.1)?;
         // SAFETY: the caller promises this of `ct`, `sk` and `row`. The slices end before anything
         // is written, and the results have the bytes of the buffer.
         unsafe {
-            let keys = KeyRows::Unchecked(sk.read()?);
+            let (keys, sent) = (KeyRows::Unchecked(input(sk.0, sk.1)?), input(ct.0, ct.1)?);
             engine
                 .cpu
-                .decapsulate_rows(parameters, keys, ct.read()?, &mut secrets)
+                .decapsulate_rows(parameters, keys, sent, &mut secrets)
                 .map_err(|error| code(error, row))?;
-            ss.write(&secrets)
+            write(output(ss.0)?, &secrets);
         }
+        Ok(())
     })
 }
 
@@ -368,9 +340,8 @@ pub unsafe extern "C" fn ctru_engine_keypair(
     sk: *mut u8,
     sk_bytes: usize,
 ) -> c_int {
-    let (pk, sk) = (Output { to: pk, bytes: pk_bytes }, Output { to: sk, bytes: sk_bytes });
     // SAFETY: the caller promises the same.
-    unsafe { generate(engine, set, pk, sk, None) }
+    unsafe { generate(engine, set, (pk, pk_bytes), (sk, sk_bytes), None) }
 }
 
 /// Generates as many key pairs as `sk` has room for, from `coins`, which have 64 bytes for each key
@@ -391,10 +362,8 @@ pub unsafe extern "C" fn ctru_engine_keypair_derand(
     coins: *const u8,
     coins_bytes: usize,
 ) -> c_int {
-    let (pk, sk) = (Output { to: pk, bytes: pk_bytes }, Output { to: sk, bytes: sk_bytes });
-    let coins = Input { from: coins, bytes: coins_bytes };
     // SAFETY: the caller promises the same.
-    unsafe { generate(engine, set, pk, sk, Some(coins)) }
+    unsafe { generate(engine, set, (pk, pk_bytes), (sk, sk_bytes), Some((coins, coins_bytes))) }
 }
 
 /// Encapsulates as many shared secrets as `ss` has room for. `ct` must have room for as many
@@ -418,8 +387,7 @@ pub unsafe extern "C" fn ctru_engine_encaps(
     pk_bytes: usize,
     row: *mut usize,
 ) -> c_int {
-    let (ct, ss) = (Output { to: ct, bytes: ct_bytes }, Output { to: ss, bytes: ss_bytes });
-    let pk = Input { from: pk, bytes: pk_bytes };
+    let (ct, ss, pk) = ((ct, ct_bytes), (ss, ss_bytes), (pk, pk_bytes));
     // SAFETY: the caller promises the same.
     unsafe { encapsulate(engine, set, ct, ss, pk, None, row) }
 }
@@ -444,11 +412,9 @@ pub unsafe extern "C" fn ctru_engine_encaps_derand(
     coins_bytes: usize,
     row: *mut usize,
 ) -> c_int {
-    let (ct, ss) = (Output { to: ct, bytes: ct_bytes }, Output { to: ss, bytes: ss_bytes });
-    let pk = Input { from: pk, bytes: pk_bytes };
-    let coins = Input { from: coins, bytes: coins_bytes };
+    let (ct, ss, pk) = ((ct, ct_bytes), (ss, ss_bytes), (pk, pk_bytes));
     // SAFETY: the caller promises the same.
-    unsafe { encapsulate(engine, set, ct, ss, pk, Some(coins), row) }
+    unsafe { encapsulate(engine, set, ct, ss, pk, Some((coins, coins_bytes)), row) }
 }
 
 /// Decapsulates as many ciphertexts as `ss` has room for shared secrets. `sk` holds one key for
@@ -472,8 +438,6 @@ pub unsafe extern "C" fn ctru_engine_decaps(
     sk_bytes: usize,
     row: *mut usize,
 ) -> c_int {
-    let ss = Output { to: ss, bytes: ss_bytes };
-    let (ct, sk) = (Input { from: ct, bytes: ct_bytes }, Input { from: sk, bytes: sk_bytes });
     // SAFETY: the caller promises the same.
-    unsafe { decapsulate(engine, set, ss, ct, sk, row) }
+    unsafe { decapsulate(engine, set, (ss, ss_bytes), (ct, ct_bytes), (sk, sk_bytes), row) }
 }
