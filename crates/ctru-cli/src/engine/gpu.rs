@@ -1,15 +1,12 @@
 //! The engine on NVIDIA GPUs, and its options.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use ctru_kem::Parameters;
-use ctru_kem::engine::cuda::{self, CudaDevice, CudaEngine, DeviceInfo};
+use ctru_kem::engine::cuda::{self, CudaDevice, DeviceInfo};
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, EngineError, RuntimeError};
-use ctru_measure::{KeyUse, Operation, ResidentWorkload, Statistics};
 
-use super::{Chosen, Unopened};
+use super::{Chosen, Opened, Unopened};
 use crate::error::Error;
 
 /// The options of the engine on GPUs.
@@ -87,11 +84,10 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Engine`] if the driver or a GPU does not support the kernels.
-    pub(super) fn open_engine(&self) -> Result<OpenGpu, Error> {
+    pub(super) fn open_engine(&self) -> Result<Opened, Error> {
         let devices = self.open()?;
-        // Memory for measurements is on the first GPU.
         let first = devices[0];
-        Ok(OpenGpu { engine: DeviceEngine::over(devices, self.options)?, first })
+        Ok(Opened::Gpu { engine: DeviceEngine::over(devices, self.options)?.into(), first })
     }
 
     /// Returns the engine with what records say of it.
@@ -104,33 +100,6 @@ impl Gpu {
         let threads = devices * self.options.slots;
         let engine = Unopened::Gpu(self);
         Chosen { name: "gpu", device, backend: "cuda", devices, threads, engine }
-    }
-}
-
-/// An engine on open GPUs.
-pub(crate) struct OpenGpu {
-    engine: CudaEngine,
-    first: CudaDevice,
-}
-
-impl OpenGpu {
-    pub(super) fn engine(&self) -> &CudaEngine {
-        &self.engine
-    }
-
-    /// Measures batches of `batch` operations whose data stays in the memory of the first GPU.
-    ///
-    /// # Errors
-    /// [`Error::Engine`] if the GPU has too little memory or fails.
-    pub(super) fn measure(
-        &self,
-        parameters: Parameters,
-        (operation, keys): (Operation, KeyUse),
-        batch: usize,
-        budget: Duration,
-    ) -> Result<Statistics, Error> {
-        let workload = ResidentWorkload::new(&self.engine, parameters, &self.first, batch)?;
-        Ok(workload.batch(operation, keys, budget)?)
     }
 }
 

@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ctru_kem::Parameters;
+#[cfg(feature = "cuda")]
+use ctru_kem::engine::cuda::{CudaDevice, CudaEngine};
 use ctru_kem::engine::{BatchEngine, CpuEngine};
+#[cfg(feature = "cuda")]
+use ctru_measure::ResidentWorkload;
 use ctru_measure::{KeyUse, Operation, Statistics, cpu_name};
 use ctru_program::tell;
 
@@ -71,9 +75,9 @@ enum Unopened {
 pub(crate) enum Opened {
     /// The CPU engine.
     Cpu(CpuEngine),
-    /// The engine on GPUs.
+    /// The engine on GPUs, and the first of them, which has the memory for measurements.
     #[cfg(feature = "cuda")]
-    Gpu(Box<gpu::OpenGpu>),
+    Gpu { engine: Box<CudaEngine>, first: CudaDevice },
 }
 
 impl Chosen {
@@ -85,7 +89,7 @@ impl Chosen {
         Ok(match &self.engine {
             Unopened::Cpu(engine) => Opened::Cpu(engine.clone()),
             #[cfg(feature = "cuda")]
-            Unopened::Gpu(gpu) => Opened::Gpu(Box::new(gpu.open_engine()?)),
+            Unopened::Gpu(gpu) => gpu.open_engine()?,
         })
     }
 }
@@ -96,7 +100,7 @@ impl Opened {
         match self {
             Self::Cpu(engine) => engine,
             #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.engine(),
+            Self::Gpu { engine, .. } => &**engine,
         }
     }
 
@@ -109,14 +113,17 @@ impl Opened {
     pub(crate) fn on_device(
         &self,
         parameters: Parameters,
-        case: (Operation, KeyUse),
+        (operation, keys): (Operation, KeyUse),
         batch: usize,
         budget: Duration,
     ) -> Result<Statistics, Error> {
         match self {
             Self::Cpu(_) => Err(Error::OnDeviceWithoutDevice),
             #[cfg(feature = "cuda")]
-            Self::Gpu(gpu) => gpu.measure(parameters, case, batch, budget),
+            Self::Gpu { engine, first } => {
+                let workload = ResidentWorkload::new(engine, parameters, first, batch)?;
+                Ok(workload.batch(operation, keys, budget)?)
+            }
         }
     }
 }
