@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
 use ctru_kem::Set;
 use ctru_kem::engine::DeviceOptions;
-use ctru_kem::engine::device::plan::{Keys, Operation, Place, of_batch};
+use ctru_kem::engine::device::plan::{self, Keys, Place, of_batch};
+use ctru_measure::Operation;
 
 use crate::error::Error;
 use crate::parameters::set_parser;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     set: Set,
     /// Operation
     #[arg(long, value_enum)]
-    op: Op,
+    op: Operation,
     /// Number of operations
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
@@ -41,17 +41,6 @@ pub(crate) struct Args {
     gpus: u16,
 }
 
-/// An operation.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-enum Op {
-    /// Key pairs
-    Keygen,
-    /// Encapsulations
-    Encaps,
-    /// Decapsulations
-    Decaps,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -59,9 +48,9 @@ enum Op {
 /// standard output fails.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let operation = match args.op {
-        Op::Keygen => Operation::KeyPairs,
-        Op::Encaps => Operation::Encapsulation,
-        Op::Decaps => Operation::Decapsulation,
+        Operation::Keygen => plan::Operation::KeyPairs,
+        Operation::Encaps => plan::Operation::Encapsulation,
+        Operation::Decaps => plan::Operation::Decapsulation,
     };
     let place = match (args.pageable, args.resident) {
         (true, _) => Place::Pageable,
