@@ -58,18 +58,44 @@ pub(crate) fn pkcs8_contents(kind: Kind, der: Zeroizing<Vec<u8>>, raw: bool) -> 
     if raw { der } else { armour(&pkcs8_label(kind), &der) }
 }
 
-/// Parses a key of one of the kinds `wanted`, of `set` if that is given. Returns its kind, its
-/// parameters and its bytes.
+/// What a command accepts.
+struct Wanted {
+    kinds: &'static [Kind],
+    /// The parameters of the key in use, if there is one.
+    key: Option<Parameters>,
+    /// The set that the command line names.
+    set: Option<Set>,
+}
+
+impl Wanted {
+    /// Checks that an object is of a wanted kind, for the key in use, and of the set.
+    fn check(&self, found: Object) -> Result<(), Problem> {
+        if !self.kinds.contains(&found.kind) {
+            return Err(Problem::Kind { wanted: self.kinds, found });
+        }
+        let fits = |key: Parameters| {
+            let encoding = found.encoding.unwrap_or(key.encoding());
+            (found.set, encoding) == (key.set(), key.encoding())
+        };
+        match (self.key, self.set) {
+            (Some(key), _) if !fits(key) => Err(Problem::OtherParameters { key, found }),
+            (_, Some(set)) if set != found.set => Err(Problem::OtherSet { set, found }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Parses a key of one of the kinds, of `set` if that is given. Returns its kind, its parameters
+/// and its bytes. Of several blocks, those of another set are passed over.
 ///
 /// # Errors
 /// [`Problem`] if the contents are not a key of these kinds, or one of another set.
 pub(crate) fn parse_key(
-    wanted: &'static [Kind],
+    kinds: &'static [Kind],
     set: Option<Set>,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<(Kind, Parameters, Zeroizing<Vec<u8>>), Problem> {
-    let (object, bytes) = parse(wanted, None, set, contents)?;
-    of_set(set, object)?;
+    let (object, bytes) = parse(&Wanted { kinds, key: None, set }, contents)?;
     let encoding = object.encoding.expect("the length of a key tells its encoding");
     let parameters = Parameters::new(object.set, encoding).expect("the object is in the list");
     Ok((object.kind, parameters, bytes))
@@ -83,76 +109,43 @@ pub(crate) fn parse_ciphertext(
     parameters: Parameters,
     contents: Zeroizing<Vec<u8>>,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let (object, bytes) = parse(&[Kind::Ciphertext], Some(parameters), None, contents)?;
-    if object.set == parameters.set()
-        && object.encoding.is_none_or(|encoding| encoding == parameters.encoding())
-    {
-        Ok(bytes)
-    } else {
-        Err(Problem::OtherParameters { key: parameters, found: object })
-    }
+    let wanted = Wanted { kinds: &[Kind::Ciphertext], key: Some(parameters), set: None };
+    Ok(parse(&wanted, contents)?.1)
 }
 
-/// Parses an object of one of the kinds `wanted`. `parameters` is that of the key in use, if there
-/// is one. Of several blocks, those of another set than `set` are passed over. The returned bytes
-/// of a key or a ciphertext have the right length.
-fn parse(
-    wanted: &'static [Kind],
-    parameters: Option<Parameters>,
-    set: Option<Set>,
-    contents: Zeroizing<Vec<u8>>,
-) -> Result<Parsed, Problem> {
-    let named = parameters.map(Parameters::set).or(set);
+/// Parses what is wanted. The returned bytes of a key or a ciphertext have the right length.
+fn parse(wanted: &Wanted, contents: Zeroizing<Vec<u8>>) -> Result<Parsed, Problem> {
+    let named = wanted.key.map(Parameters::set).or(wanted.set);
     let raw = named.and_then(|set| identify(contents.len(), Some(set)));
     let raw = raw.or_else(|| identify(contents.len(), None));
     // Raw bytes of the right length are accepted first, even if they look like PEM. The sender
     // chooses the bytes of a ciphertext, so they must not decide whether it is accepted.
-    let expected =
-        |object: &Object| parameters.is_some_and(|parameters| object.set == parameters.set());
-    if let Some(object) = raw.filter(|object| wanted.contains(&object.kind) && expected(object)) {
+    let fits = |object: &Object| wanted.key.is_some() && wanted.check(*object).is_ok();
+    if let Some(object) = raw.filter(fits) {
         return Ok((object, contents));
     }
     if pem::blocks(&contents).next().is_some() {
-        return first_that_fits(wanted, parameters, set, &contents);
+        return first_that_fits(wanted, &contents);
     }
     let (object, bytes) = match raw {
         Some(object) => (object, contents),
         None if key_file::is_sequence(&contents) => parse_der(&contents)?,
         None => {
+            let (wanted, actual) = (wanted.kinds, contents.len());
             return Err(match found::text(&contents) {
                 Some(found) => Problem::Foreign { wanted, found: found.to_owned() },
-                None => Problem::Length {
-                    wanted,
-                    expected: lengths(wanted, named),
-                    actual: contents.len(),
-                },
+                None => Problem::Length { wanted, expected: lengths(wanted, named), actual },
             });
         }
     };
-    if wanted.contains(&object.kind) {
-        Ok((object, bytes))
-    } else {
-        Err(Problem::Kind { wanted, found: object })
-    }
+    wanted.check(object).map(|()| (object, bytes))
 }
 
-/// Checks that an object is of the set that the command line names, if it names one.
-fn of_set(set: Option<Set>, object: Object) -> Result<(), Problem> {
-    let other = set.filter(|&set| set != object.set);
-    other.map_or(Ok(()), |set| Err(Problem::OtherSet { set, found: object }))
-}
-
-/// Parses the first block that holds an object of the kinds `wanted`, for the key in use and of the
-/// set. The error names what the other blocks hold.
-fn first_that_fits(
-    wanted: &'static [Kind],
-    parameters: Option<Parameters>,
-    set: Option<Set>,
-    text: &[u8],
-) -> Result<Parsed, Problem> {
+/// Parses the first block that holds what is wanted. The error names what the other blocks hold.
+fn first_that_fits(wanted: &Wanted, text: &[u8]) -> Result<Parsed, Problem> {
     let mut problems = Vec::new();
     for block in pem::blocks(text) {
-        match parse_block(wanted, parameters, set, &block, text.len())? {
+        match parse_block(wanted, &block, text.len())? {
             Ok(fits) => return Ok(fits),
             Err(problem) => problems.push(problem),
         }
@@ -181,7 +174,7 @@ fn first_that_fits(
     if more > 0 {
         found.push(format!("{more} more"));
     }
-    Err(Problem::Foreign { wanted, found: found.join(", ") })
+    Err(Problem::Foreign { wanted: wanted.kinds, found: found.join(", ") })
 }
 
 /// The largest number of blocks that a message names.
@@ -190,12 +183,11 @@ const MOST_NAMES: usize = 4;
 /// Parses a block. The inner result says whether it fits what is wanted; a block that should fit
 /// and is damaged is an error. `length` is that of the whole text.
 fn parse_block(
-    wanted: &'static [Kind],
-    parameters: Option<Parameters>,
-    set: Option<Set>,
+    wanted: &Wanted,
     block: &Block<'_>,
     length: usize,
 ) -> Result<Result<Parsed, Problem>, Problem> {
+    let foreign = |found| Ok(Err(Problem::Foreign { wanted: wanted.kinds, found }));
     let is_pkcs8 = |kind: &Kind| block.label() == pkcs8_label(*kind);
     if let Some(kind) = [Kind::PublicKey, Kind::PrivateKey].into_iter().find(is_pkcs8) {
         let parsed = block
@@ -203,35 +195,21 @@ fn parse_block(
             .map_err(|source| Problem::Pkcs8Pem { kind, source })
             .and_then(|der| parse_key_file(kind, &der));
         return match parsed {
-            Ok((object, _)) if !wanted.contains(&kind) => {
-                Ok(Err(Problem::Kind { wanted, found: object }))
-            }
-            Ok(fits) => Ok(of_set(set, fits.0).map(|()| fits)),
+            Ok(parsed) => Ok(wanted.check(parsed.0).map(|()| parsed)),
             Err(problem @ Problem::Algorithm { .. }) => Ok(Err(problem)),
-            Err(problem) if wanted.contains(&kind) => Err(problem),
-            Err(_) => {
-                let found = format!("the label of a {kind} around something else");
-                Ok(Err(Problem::Foreign { wanted, found }))
-            }
+            Err(problem) if wanted.kinds.contains(&kind) => Err(problem),
+            Err(_) => foreign(format!("the label of a {kind} around something else")),
         };
     }
     let own = Kind::ALL
         .into_iter()
         .flat_map(|kind| Parameters::ALL.iter().copied().map(move |parameters| (kind, parameters)))
         .find(|&(kind, parameters)| block.label() == label(kind, parameters));
-    let Some((kind, its)) = own else {
-        return Ok(Err(Problem::Foreign { wanted, found: found::block(block.label()) }));
-    };
+    let Some((kind, its)) = own else { return foreign(found::block(block.label())) };
     let object = Object { kind, set: its.set(), encoding: Some(its.encoding()) };
-    if !wanted.contains(&kind) {
-        return Ok(Err(Problem::Kind { wanted, found: object }));
-    }
-    match parameters {
-        Some(key) if key != its => Ok(Err(Problem::OtherParameters { key, found: object })),
-        _ => match of_set(set, object) {
-            Ok(()) => decode_own(kind, its, block, length).map(|bytes| Ok((object, bytes))),
-            Err(other) => Ok(Err(other)),
-        },
+    match wanted.check(object) {
+        Ok(()) => decode_own(kind, its, block, length).map(|bytes| Ok((object, bytes))),
+        Err(other) => Ok(Err(other)),
     }
 }
 
@@ -352,8 +330,8 @@ mod tests {
             let crlf = String::from_utf8(text.to_vec()).expect("text").replace('\n', "\r\n");
             let with_preamble = [b"some words\n", &text[..]].concat();
             for text in [text.to_vec(), crlf.into_bytes(), with_preamble] {
-                let (object, read) =
-                    parse(&Kind::ALL, None, None, Zeroizing::new(text)).expect("well formed");
+                let wanted = Wanted { kinds: &Kind::ALL, key: None, set: None };
+                let (object, read) = parse(&wanted, Zeroizing::new(text)).expect("well formed");
                 assert_eq!((object.kind, object.set), (kind, parameters.set()));
                 assert_eq!(object.encoding, Some(parameters.encoding()));
                 assert_eq!(*read, bytes);
@@ -390,7 +368,7 @@ mod tests {
         let text = armour(&label(Kind::Ciphertext, parameters), &[1; 898]);
         for length in 0..text.len() - 1 {
             let cut = Zeroizing::new(text[..length].to_vec());
-            let result = parse(&[Kind::Ciphertext], Some(parameters), None, cut);
+            let result = parse_ciphertext(parameters, cut);
             assert_eq!(result.is_err(), length != parameters.sizes().ciphertext, "{length} bytes");
         }
     }
