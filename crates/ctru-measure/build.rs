@@ -19,8 +19,14 @@ fn main() {
             println!("cargo::rerun-if-changed={}", log.display());
         }
     }
-    if let Some(commit) = git(&workspace, &["rev-parse", "--short=12", "HEAD"]) {
-        println!("cargo::rustc-env=CTRU_COMMIT={commit}");
+    // What a measurement runs.
+    let sources = workspace.join("crates");
+    println!("cargo::rerun-if-changed={}", sources.display());
+    if let Some(commit) = git(&workspace, &["rev-parse", "--short=12", "HEAD"])
+        && let Some(changes) = git(&sources, &["--no-optional-locks", "status", "--porcelain", "."])
+    {
+        let changed = if changes.is_empty() { "" } else { "-dirty" };
+        println!("cargo::rustc-env=CTRU_COMMIT={commit}{changed}");
     }
 }
 

@@ -136,7 +136,8 @@ pub struct Record {
     pub spread: f64,
     /// The number of repetitions; 0 if the record holds counts and no time.
     pub samples: usize,
-    /// The commit of the sources from which the program was built, or "unknown".
+    /// The commit of the sources from which the program was built, with "-dirty" if they have been
+    /// changed since, or "unknown".
     pub commit: String,
     /// The date and time of the measurement in UTC, ISO 8601.
     pub date: String,
