@@ -63,10 +63,8 @@ fn decapsulate<P: ParameterSet>(
     ciphertext: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
     let key = DecapsulationKey::<P>::from_bytes(key)
-        .map_err(|error| Error::Contents { file: args.key.to_string(), problem: error.into() })?;
-    let ciphertext = Ciphertext::from_bytes(ciphertext).map_err(|error| Error::Contents {
-        file: args.ciphertext.to_string(),
-        problem: error.into(),
-    })?;
+        .map_err(|error| Error::contents(&args.key, error))?;
+    let ciphertext = Ciphertext::from_bytes(ciphertext)
+        .map_err(|error| Error::contents(&args.ciphertext, error))?;
     Ok(Zeroizing::new(key.decapsulate(&ciphertext).as_bytes().to_vec()))
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 /// Returns the ciphertext and the shared secret.
 fn encapsulate<P: ParameterSet>(args: &Args, key: &[u8]) -> Result<[Zeroizing<Vec<u8>>; 2], Error> {
     let key = EncapsulationKey::<P>::from_bytes(key)
-        .map_err(|error| Error::Contents { file: args.key.to_string(), problem: error.into() })?;
+        .map_err(|error| Error::contents(&args.key, error))?;
     let (ciphertext, secret) = key.try_encapsulate()?;
     Ok([ciphertext.as_ref(), secret.as_bytes()].map(|bytes| Zeroizing::new(bytes.to_vec())))
 }

@@ -9,6 +9,7 @@ use ctru_kem::engine::RuntimeError;
 use ctru_math::backend::Unavailable;
 use thiserror::Error;
 
+use crate::names::PathOrStdio;
 use crate::problem::Problem;
 
 /// The reason why a command failed.
@@ -118,6 +119,13 @@ pub(crate) enum Error {
     /// The report could not be written.
     #[error("standard output: {0}")]
     Report(#[from] io::Error),
+}
+
+impl Error {
+    /// Returns that a file has contents with which an operation cannot begin.
+    pub(crate) fn contents(file: &PathOrStdio, problem: impl Into<Problem>) -> Self {
+        Self::Contents { file: file.to_string(), problem: problem.into() }
+    }
 }
 
 /// Returns the end of a message that names the old version of a file, if it still exists.

@@ -73,7 +73,7 @@ pub(crate) fn read<T>(
     } else {
         parse(contents)
     };
-    parsed.map_err(|problem| Error::Contents { file: from.to_string(), problem })
+    parsed.map_err(|problem| Error::contents(from, problem))
 }
 
 /// Reads at most [`LONGEST_FILE`] bytes and one more, which shows that the file is too long. The
@@ -244,17 +244,18 @@ impl Target {
 
 /// The device and the inode of a file.
 #[cfg(unix)]
-type FileId = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 /// The path without links. On these systems, the standard library offers no numbers of files.
 #[cfg(not(unix))]
-type FileId = PathBuf;
+pub(crate) type FileId = PathBuf;
 
 #[cfg(unix)]
 fn identity(there: &fs::Metadata) -> FileId {
     (there.dev(), there.ino())
 }
 
-fn file_id(path: &Path) -> Option<FileId> {
+/// Returns what tells the file that a path denotes from others, if it exists.
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
     #[cfg(unix)]
     return fs::metadata(path).ok().as_ref().map(identity);
     #[cfg(not(unix))]
@@ -481,9 +482,17 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn outputs<'a>(first: &'a PathOrStdio, second: &'a PathOrStdio) -> [Output<'a>; 2] {
-        let contents = || Zeroizing::new(b"new".to_vec());
-        [first, second].map(|to| Output { to, contents: contents(), secret: true })
+    /// Returns two outputs with the contents `new`.
+    fn outputs(to: &[PathOrStdio; 2]) -> [Output<'_>; 2] {
+        to.each_ref().map(|to| Output { to, contents: b"new".to_vec().into(), secret: true })
+    }
+
+    fn staged<'a>(outputs: &'a [Output<'_>; 2], force: bool) -> Vec<(&'a Path, NamedTempFile)> {
+        let staged = outputs.iter().map(|output| {
+            let path = output.to.path().unwrap();
+            (path, stage(path, output, force).unwrap())
+        });
+        staged.collect()
     }
 
     fn names(directory: &Path) -> Vec<OsString> {
@@ -500,11 +509,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join("b"));
         let paths = [&first, &second].map(|path| PathOrStdio::Path(path.clone()));
-        let outputs = outputs(&paths[0], &paths[1]);
-        let staged = vec![
-            (first.as_path(), stage(&first, &outputs[0], false).unwrap()),
-            (second.as_path(), stage(&second, &outputs[1], false).unwrap()),
-        ];
+        let outputs = outputs(&paths);
+        let staged = staged(&outputs, false);
         fs::write(&second, "theirs").unwrap();
         assert!(matches!(publish_all(staged, false), Err(Error::Exists { .. })));
         assert_eq!(names(directory.path()), ["b"]);
@@ -517,12 +523,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join("b"));
         let paths = [&first, &second].map(|path| PathOrStdio::Path(path.clone()));
-        let outputs = outputs(&paths[0], &paths[1]);
+        let outputs = outputs(&paths);
         fs::write(&first, "old").unwrap();
-        let staged = vec![
-            (first.as_path(), stage(&first, &outputs[0], true).unwrap()),
-            (second.as_path(), stage(&second, &outputs[1], true).unwrap()),
-        ];
+        let staged = staged(&outputs, true);
         // The second file cannot take its name: its temporary file is gone.
         fs::remove_file(staged[1].1.path()).unwrap();
         assert!(matches!(publish_all(staged, true), Err(Error::Write { .. })));
@@ -540,15 +543,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join(".").join("a"));
         let paths = [&first, &second].map(|path| PathOrStdio::Path(path.clone()));
-        let outputs = outputs(&paths[0], &paths[1]);
+        let outputs = outputs(&paths);
         for old in [None, Some(b"old")] {
             if let Some(old) = old {
                 fs::write(&first, old).unwrap();
             }
-            let staged = [&first, &second].into_iter().zip(&outputs);
-            let staged =
-                staged.map(|(path, output)| (path.as_path(), stage(path, output, true).unwrap()));
-            assert!(matches!(publish_all(staged.collect(), true), Err(Error::SameOutput { .. })));
+            let published = publish_all(staged(&outputs, true), true);
+            assert!(matches!(published, Err(Error::SameOutput { .. })));
             assert_eq!(fs::read(&first).ok().as_deref(), old.map(|old| &old[..]));
             assert_eq!(names(directory.path()).len(), usize::from(old.is_some()));
         }
@@ -620,8 +621,8 @@ mod tests {
     fn what_others_publish_is_not_undone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
-        let to = PathOrStdio::Path(path.clone());
-        let [output, _] = outputs(&to, &to);
+        let to = [(); 2].map(|()| PathOrStdio::Path(path.clone()));
+        let [output, _] = outputs(&to);
         let publish = || {
             let staged = stage(&path, &output, false).unwrap();
             publish(&path, staged, false, false, &[]).unwrap()

@@ -95,8 +95,7 @@ fn generate<P: ParameterSet>(args: &Args) -> Result<[Zeroizing<Vec<u8>>; 3], Err
     let key = pair.decapsulation_key();
     let mut seed = Zeroizing::new([0; SEED_BYTES]);
     getrandom::fill(&mut *seed)?;
-    key.pairwise_test(&seed)
-        .map_err(|error| Error::Contents { file: args.out.to_string(), problem: error.into() })?;
+    key.pairwise_test(&seed).map_err(|error| Error::contents(&args.out, error))?;
     let public = key.encapsulation_key();
     Ok([pair.as_ref(), key.as_ref(), public.as_ref()].map(|bytes| Zeroizing::new(bytes.to_vec())))
 }

@@ -15,6 +15,16 @@ pub(crate) enum PathOrStdio {
     Path(PathBuf),
 }
 
+impl PathOrStdio {
+    /// Returns the path of a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Stdio => None,
+            Self::Path(path) => Some(path),
+        }
+    }
+}
+
 impl From<OsString> for PathOrStdio {
     fn from(name: OsString) -> Self {
         if name == "-" { Self::Stdio } else { Self::Path(name.into()) }
