@@ -5,7 +5,7 @@ use std::io::Write;
 use ctru_kem::{DecapsulationKey, EncapsulationKey, ParameterSet, Parameters, Set};
 
 use crate::error::Error;
-use crate::files;
+use crate::files::{self, file_id};
 use crate::format;
 use crate::names::{self, PathOrStdio};
 use crate::parameters::{set_parser, tested};
@@ -68,16 +68,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<bool, Error> {
     Ok(all_right)
 }
 
-/// Returns all private keys with the public keys that have the same names with `.pub` appended.
+/// Returns all private keys with the public keys that have the same names with `.pub` appended, in
+/// any spelling.
 fn pairs<'a>(keys: &'a [Valid<'a>]) -> impl Iterator<Item = (&'a Valid<'a>, &'a Valid<'a>)> {
-    let private = keys.iter().filter(|key| key.kind == Kind::PrivateKey);
-    private.flat_map(move |private| {
-        let name = match private.file {
-            PathOrStdio::Path(path) => Some(PathOrStdio::Path(names::public_name(path))),
-            PathOrStdio::Stdio => None,
+    let of = |kind| keys.iter().filter(move |key| key.kind == kind);
+    of(Kind::PrivateKey).flat_map(move |private| {
+        let belongs = private.file.path().and_then(|path| file_id(&names::public_name(path)));
+        let is_it = move |key: &&Valid<'_>| {
+            belongs.is_some() && key.file.path().and_then(file_id) == belongs
         };
-        let public = keys.iter().filter(|key| key.kind == Kind::PublicKey);
-        public.filter(move |key| Some(key.file) == name.as_ref()).map(move |key| (private, key))
+        of(Kind::PublicKey).filter(is_it).map(move |public| (private, public))
     })
 }
 
@@ -90,7 +90,7 @@ fn check(file: &PathOrStdio, set: Option<Set>) -> Result<Valid<'_>, Error> {
         files::warn_of_readers(file);
     }
     let checked = tested!(parameters, P => check_key::<P>(kind, &key))?;
-    let public = checked.map_err(|problem| Error::Contents { file: file.to_string(), problem })?;
+    let public = checked.map_err(|problem| Error::contents(file, problem))?;
     Ok(Valid { file, kind, parameters, public })
 }
 

@@ -15,14 +15,6 @@ use nix::unistd::Pid;
 use super::{Sandbox, assert_contains, stderr};
 
 impl Sandbox {
-    /// Makes a directory with a key pair `k`, a ciphertext `c` and its secret `s`.
-    fn with_keys() -> Self {
-        let sandbox = Self::new();
-        sandbox.succeed("keygen --set 653 --out k");
-        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s");
-        sandbox
-    }
-
     /// Returns a command that ends on each deadly signal. A command inherits the signals that its
     /// parent ignores, and a shell ignores SIGINT for commands in the background. Therefore, the
     /// closure restores the default actions.
@@ -57,7 +49,7 @@ impl Sandbox {
 /// Checks that each command refuses two outputs with the same name in different spellings.
 #[test]
 fn one_file_is_not_named_for_two_outputs() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     fs::create_dir(sandbox.path("d")).unwrap();
     symlink("d", sandbox.path("l")).unwrap();
     sandbox.write("old", "old");
@@ -84,7 +76,7 @@ fn one_file_is_not_named_for_two_outputs() {
 /// Checks that a command does not replace a file that it has read.
 #[test]
 fn an_input_is_not_replaced_by_an_output() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     fs::create_dir(sandbox.path("d")).unwrap();
     fs::hard_link(sandbox.path("k"), sandbox.path("hard")).unwrap();
     symlink("c", sandbox.path("soft")).unwrap();
@@ -106,10 +98,8 @@ fn an_input_is_not_replaced_by_an_output() {
 /// redirected.
 #[test]
 fn redirected_files_are_not_replaced() {
-    let sandbox = Sandbox::with_keys();
-    let file = |name: &str| fs::File::open(sandbox.path(name)).unwrap();
-    let mut decaps = sandbox.command("decaps --key - --ciphertext c --secret k --force");
-    let output = decaps.stdin(file("k")).output().unwrap();
+    let sandbox = Sandbox::with_keys("");
+    let output = sandbox.run_on("k", "decaps --key - --ciphertext c --secret k --force");
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&stderr(&output), &["k: named for an input and an output"]);
 
@@ -124,7 +114,7 @@ fn redirected_files_are_not_replaced() {
 /// folder or itself. What a link leads to stays as it was.
 #[test]
 fn links_are_replaced_only_if_they_lead_to_regular_files() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     fs::create_dir(sandbox.path("d")).unwrap();
     let decaps = "decaps --key k --ciphertext c --force --secret";
     for (link, target, message) in [
@@ -150,7 +140,7 @@ fn links_are_replaced_only_if_they_lead_to_regular_files() {
 /// Checks that the name of a file always denotes the old or the new file while it is replaced.
 #[test]
 fn a_replaced_file_always_has_its_name() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     let done = AtomicBool::new(false);
     let watched = ["k", "k.pub"].map(|name| sandbox.path(name));
     let missing = thread::scope(|scope| {
@@ -193,7 +183,7 @@ fn pairs_are_replaced_by_one_program_at_a_time() {
 /// Checks that outputs in two folders need no particular order.
 #[test]
 fn outputs_in_two_folders_are_replaced() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     for folder in ["a", "b"] {
         fs::create_dir(sandbox.path(folder)).unwrap();
     }
@@ -242,7 +232,7 @@ const DEADLY: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// so that no ciphertext is sent without its secret.
 #[test]
 fn files_are_published_before_standard_output() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     let (mut reader, writer) = full_pipe();
     let mut encaps = sandbox
         .command("encaps --key k.pub --ciphertext - --secret t")
@@ -265,7 +255,7 @@ fn files_are_published_before_standard_output() {
 #[test]
 fn signals_to_a_waiting_program_leave_no_temporary_files() {
     for deadly in DEADLY {
-        let sandbox = Sandbox::with_keys();
+        let sandbox = Sandbox::with_keys("");
         let (_reader, writer) = full_pipe();
         let mut writing = sandbox
             .mortal("encaps --key k.pub --ciphertext - --secret t")
@@ -308,7 +298,7 @@ fn signals_at_any_moment_leave_no_temporary_files() {
 /// Checks that the program still ignores a signal that the caller ignores, as `nohup` does.
 #[test]
 fn ignored_signals_stay_ignored() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     let script = format!(
         "trap '' HUP; exec {} decaps --key k --ciphertext - --secret u",
         env!("CARGO_BIN_EXE_ctru")
@@ -328,7 +318,7 @@ fn ignored_signals_stay_ignored() {
 
 #[test]
 fn readers_of_a_private_key_are_warned_of() {
-    let sandbox = Sandbox::with_keys();
+    let sandbox = Sandbox::with_keys("");
     let set_mode = |mode| {
         fs::set_permissions(sandbox.path("k"), fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -343,7 +333,6 @@ fn readers_of_a_private_key_are_warned_of() {
         assert_contains(&warning, &["warning: k: ", shown, "mode 0600 closes it"]);
     }
     // There is no warning for standard input, which has no mode.
-    let mut piped = sandbox.command("decaps --key - --ciphertext c --secret -");
-    let output = piped.stdin(fs::File::open(sandbox.path("k")).unwrap()).output().unwrap();
+    let output = sandbox.run_on("k", "decaps --key - --ciphertext c --secret -");
     assert!(output.status.success() && output.stderr.is_empty());
 }

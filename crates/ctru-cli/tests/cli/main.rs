@@ -64,8 +64,23 @@ impl Sandbox {
         command
     }
 
+    /// Makes a directory with a key pair `k`, a ciphertext `c` and its secret `s`, which may be
+    /// `--raw`.
+    fn with_keys(raw: &str) -> Self {
+        let sandbox = Self::new();
+        sandbox.succeed("keygen --set 653 --out k");
+        sandbox.succeed(&format!("encaps --key k.pub --ciphertext c --secret s {raw}"));
+        sandbox
+    }
+
     fn run(&self, arguments: &str) -> Output {
         self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command whose standard input is a file.
+    fn run_on(&self, file: &str, arguments: &str) -> Output {
+        let input = fs::File::open(self.path(file)).unwrap();
+        self.command(arguments).stdin(input).output().unwrap()
     }
 
     /// Runs a command that must succeed. Returns its standard output.
@@ -84,10 +99,28 @@ impl Sandbox {
         assert!(output.stdout.is_empty(), "{arguments}");
         stderr(&output)
     }
+
+    /// Runs `ctru kat check` on the CPU, which must find a fault. Returns its report.
+    fn find_wrong(&self, files: &str) -> String {
+        let output = self.run(&format!("kat check --engine cpu {files}"));
+        assert_eq!(output.status.code(), Some(1), "{files}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    /// Measures 653 on one thread of the CPU. Returns the records.
+    fn bench(&self, options: &str) -> Vec<serde_json::Value> {
+        let bench = "bench --engine cpu --json --set 653 --seconds 0.001 --threads 1";
+        let report = self.succeed(&format!("{bench} {options}"));
+        report.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
 }
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 fn assert_contains(text: &str, parts: &[&str]) {
@@ -96,17 +129,20 @@ fn assert_contains(text: &str, parts: &[&str]) {
     }
 }
 
+/// Returns the folder with known-answer records.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
+}
+
 /// Returns the six files of known-answer records in a folder.
 fn vectors(folder: &Path) -> Vec<PathBuf> {
-    let files = ["653", "761", "1277"]
-        .map(|n| ENCODINGS.map(|encoding| format!("ctru-prime-{n}-{encoding}.jsonl")));
+    let files = SETS.map(|n| ENCODINGS.map(|encoding| format!("ctru-prime-{n}-{encoding}.jsonl")));
     files.as_flattened().iter().map(|file| folder.join(file)).collect()
 }
 
 /// Returns one file of known-answer records.
 fn first_vectors() -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
-    vectors(&folder).swap_remove(0)
+    vectors(&folder()).swap_remove(0)
 }
 
 #[test]
@@ -118,6 +154,10 @@ fn secrets_agree_for_all_sets_encodings_and_forms() {
                 sandbox.succeed(&format!("keygen --set {set} --encoding {encoding} --out k {raw}"));
                 sandbox.succeed(&format!("encaps --key k.pub --ciphertext c --secret s1 {raw}"));
                 sandbox.succeed(&format!("decaps --key k --ciphertext c --secret s2 {raw}"));
+                let suite = format!("CTRU-Prime-{set} {encoding}");
+                let valid =
+                    format!("k: valid {suite} private key\nk.pub: valid {suite} public key\n");
+                assert_eq!(sandbox.succeed("check k k.pub"), valid);
                 assert_eq!(sandbox.read("s1"), sandbox.read("s2"));
                 assert_eq!(sandbox.names(), ["c", "k", "k.pub", "s1", "s2"]);
                 if raw.is_empty() {
@@ -155,12 +195,10 @@ fn pem_and_raw_mix() {
 
 #[test]
 fn two_encapsulations_differ() {
-    let sandbox = Sandbox::new();
-    sandbox.succeed("keygen --set 653 --out k");
-    sandbox.succeed("encaps --key k.pub --ciphertext c1 --secret s1");
+    let sandbox = Sandbox::with_keys("");
     sandbox.succeed("encaps --key k.pub --ciphertext c2 --secret s2");
-    assert_ne!(sandbox.read("c1"), sandbox.read("c2"));
-    assert_ne!(sandbox.read("s1"), sandbox.read("s2"));
+    assert_ne!(sandbox.read("c"), sandbox.read("c2"));
+    assert_ne!(sandbox.read("s"), sandbox.read("s2"));
 }
 
 #[test]
@@ -186,20 +224,12 @@ fn flipped_bit_gives_another_secret_and_no_error() {
 fn standard_input_and_output() {
     let sandbox = Sandbox::new();
     sandbox.succeed("keygen --set 761 --out k");
-    let ciphertext = sandbox.run("encaps --key k.pub --ciphertext - --secret s").stdout;
-    let mut decaps = sandbox
-        .command("decaps --key k --ciphertext - --secret -")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    decaps.stdin.take().unwrap().write_all(&ciphertext).unwrap();
-    let output = decaps.wait_with_output().unwrap();
+    sandbox.write("c", sandbox.run("encaps --key k.pub --ciphertext - --secret s").stdout);
+    let output = sandbox.run_on("c", "decaps --key k --ciphertext - --secret -");
     assert!(output.status.success());
     assert_eq!(output.stdout, sandbox.read("s"));
 
     assert_contains(&sandbox.fail("keygen --set 761 --out -"), &["--out"]);
-    assert_contains(&sandbox.fail("decaps --key - --ciphertext - --secret t"), &["standard input"]);
     assert_contains(
         &sandbox.fail("encaps --key k.pub --ciphertext - --secret -"),
         &["two outputs"],
@@ -345,13 +375,13 @@ fn secrets_are_for_the_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::new();
     let mode = |name: &str| fs::metadata(sandbox.path(name)).unwrap().permissions().mode() & 0o777;
-    for _ in 0..2 {
-        sandbox.succeed("keygen --set 653 --out k --force");
+    for format in ["native", "native", "pkcs8"] {
+        sandbox.succeed(&format!("keygen --set 653 --format {format} --out k --force"));
         sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --force");
         sandbox.succeed("decaps --key k --ciphertext c --secret t --force");
         for secret in ["k", "s", "t"] {
             assert_eq!(mode(secret), 0o600, "{secret}");
-            // In the second round, the files that are replaced are readable by all.
+            // In the next rounds, the files that are replaced are readable by all.
             fs::set_permissions(sandbox.path(secret), fs::Permissions::from_mode(0o644)).unwrap();
         }
         sandbox.write("ordinary", "");
@@ -403,7 +433,7 @@ fn kat_check_on_every_backend(files: &[PathBuf], records: usize) {
     for backend in ctru_math::backend::available() {
         let check = format!("--backend {backend} kat check");
         let output = Sandbox::new().command(&check).args(files).output().unwrap();
-        let report = String::from_utf8(output.stdout).unwrap();
+        let report = stdout(&output);
         let expected = format!("{} passed, 0 failed", records * files.len());
         assert_eq!(report.lines().last(), Some(expected.as_str()), "{report}");
         assert_eq!(output.status.code(), Some(0));
@@ -415,15 +445,13 @@ fn kat_check_on_every_backend(files: &[PathBuf], records: usize) {
 
 #[test]
 fn kat_check_passes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
-    kat_check_on_every_backend(&vectors(&folder), 26);
+    kat_check_on_every_backend(&vectors(&folder()), 26);
 }
 
 #[test]
 fn kat_check_passes_for_ntru_prime() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
     let files = |sets: &[&str]| -> Vec<PathBuf> {
-        sets.iter().map(|set| folder.join(format!("{set}.jsonl"))).collect()
+        sets.iter().map(|set| folder().join(format!("{set}.jsonl"))).collect()
     };
     kat_check_on_every_backend(&files(&["sntrup653", "sntrup761", "sntrup1277"]), 25);
     // An engine on a GPU has no kernels for these.
@@ -459,15 +487,13 @@ fn kat_check_refuses_wrong_response_files() {
         ("", &*seed, "official.rsp:1: no line before the record names a set of NTRU Prime"),
     ] {
         fs::write(sandbox.path("official.rsp"), format!("{title}{}", record(seed))).unwrap();
-        let output = sandbox.run("kat check official.rsp");
-        let report = String::from_utf8(output.stdout).unwrap();
+        let report = sandbox.find_wrong("official.rsp");
         assert_contains(&report, &[problem, "0 passed, 1 failed"]);
     }
     // Records that lack fields, in the middle and at the end of a file.
     let cut = format!("# kem/sntrup653\n\ncount = 0\nseed = {seed}\n");
     fs::write(sandbox.path("official.rsp"), format!("{cut}\ncount = 1\nseed = {seed}")).unwrap();
-    let output = sandbox.run("kat check official.rsp");
-    assert_contains(&String::from_utf8(output.stdout).unwrap(), &["0 passed, 2 failed"]);
+    assert_contains(&sandbox.find_wrong("official.rsp"), &["0 passed, 2 failed"]);
 }
 
 /// Checks that the raw keys of NTRU Prime, some of which have the length of others, are read where
@@ -549,10 +575,8 @@ fn kat_check_finds_every_corruption() {
     lines[14] = lines[14].replacen('{', "{\"set\": \"761\", ", 1);
     sandbox.write("bad.jsonl", lines.join("\n"));
 
-    let output = sandbox.run("kat check bad.jsonl");
-    let report = String::from_utf8(output.stdout).unwrap();
+    let report = sandbox.find_wrong("bad.jsonl");
     assert_eq!(report.lines().last(), Some("1 passed, 13 failed"), "{report}");
-    assert_eq!(output.status.code(), Some(1));
     for (line, field) in fields.iter().enumerate() {
         // A wrong seed shows in the outputs that depend on it.
         let field = match *field {
@@ -623,44 +647,23 @@ fn kat_check_of_files_without_records() {
     for (file, message) in
         [("empty.jsonl", "empty.jsonl: no records"), ("missing", "missing: cannot be read")]
     {
-        let output = sandbox.run(&format!("kat check {file}"));
-        assert_eq!(output.status.code(), Some(1));
-        let report = String::from_utf8(output.stdout).unwrap();
+        let report = sandbox.find_wrong(file);
         assert_contains(&report, &[message]);
         assert_eq!(report.lines().last(), Some("0 passed, 1 failed"));
     }
     // A good file does not hide a bad one.
-    let good = &first_vectors();
-    let output = sandbox.command("kat check missing").arg(good).output().unwrap();
-    assert_eq!(
-        String::from_utf8(output.stdout).unwrap().lines().last(),
-        Some("26 passed, 1 failed")
-    );
-    assert_eq!(output.status.code(), Some(1));
+    fs::copy(first_vectors(), sandbox.path("good")).unwrap();
+    let report = sandbox.find_wrong("missing good");
+    assert_eq!(report.lines().last(), Some("26 passed, 1 failed"));
 }
 
 #[test]
 fn bench_records_have_all_keys() {
-    let report = Sandbox::new().succeed(
-        "bench --engine cpu --json --set 653 --encoding packed13 --seconds 0.001 --batch 3 \
-         --threads 1",
-    );
-    let records: Vec<serde_json::Value> =
-        report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records = Sandbox::new().bench("--encoding packed13 --batch 3");
     assert_eq!(records.len(), 3 + 4 + 4);
     for record in &records {
-        for key in [
-            "bench",
-            "engine",
-            "device",
-            "backend",
-            "set",
-            "pk_encoding",
-            "op",
-            "keys",
-            "transfers",
-            "commit",
-        ] {
+        let texts = "bench engine device backend set pk_encoding op keys transfers commit";
+        for key in texts.split(' ') {
             assert!(!record[key].as_str().unwrap().is_empty(), "{key}: {record}");
         }
         for key in ["batch", "ops_per_s", "median_ns_per_op", "spread", "threads", "callers"] {
@@ -682,13 +685,9 @@ fn bench_records_have_all_keys() {
 
 #[test]
 fn bench_from_several_threads() {
-    let report = Sandbox::new().succeed(
-        "bench --engine cpu --json --set 653 --op keygen --op decaps --seconds 0.001 --batch 2 \
-         --threads 1 \
-         --callers 3",
-    );
-    for line in report.lines() {
-        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+    let records = Sandbox::new().bench("--op keygen --op decaps --batch 2 --callers 3");
+    assert_eq!(records.len(), 3 + 4);
+    for record in records {
         let callers = if record["bench"] == "batch" { 3 } else { 1 };
         assert_eq!(record["callers"], callers, "{record}");
         let (rate, time) =
@@ -696,28 +695,22 @@ fn bench_from_several_threads() {
         assert!((rate * time / 1e9 / f64::from(callers) - 1.0).abs() < 1e-6, "{record}");
         assert!(callers == 1 || record["samples"].as_u64().unwrap() >= 15, "{record}");
     }
-    assert_eq!(report.lines().count(), 3 + 4);
 }
 
 #[test]
 fn bench_with_a_seed_each() {
-    let report = Sandbox::new().succeed(
-        "bench --engine cpu --json --set 653 --seconds 0.001 --batch 3 --threads 1 --seeds each",
-    );
-    for line in report.lines() {
-        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+    let records = Sandbox::new().bench("--batch 3 --seeds each");
+    assert_eq!(records.len(), 3 + 4 + 4);
+    for record in records {
         let has_seeds = record["bench"] == "batch" && record["op"] != "decaps";
         assert_eq!(record.get("seeds"), has_seeds.then_some(&"each".into()), "{record}");
     }
-    assert_eq!(report.lines().count(), 3 + 4 + 4);
 }
 
 #[test]
 fn bench_on_the_device_needs_a_device() {
     let arguments = "bench --json --engine cpu --set 653 --op decaps --seconds 0.001 --on-device";
-    let output = Sandbox::new().run(arguments);
-    assert!(!output.status.success() && output.stdout.is_empty());
-    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["--on-device", "--engine gpu"]);
+    assert_contains(&Sandbox::new().fail(arguments), &["--on-device", "--engine gpu"]);
 }
 
 /// Checks that a batch that does not fit into memory is an error. The shell limits the memory, so
@@ -758,7 +751,7 @@ fn a_backend_can_be_chosen() {
     assert_contains(&sandbox.succeed("info --backend portable"), &["backend portable in use"]);
     let mut command = sandbox.command("info");
     let output = command.env("CTRU_BACKEND", "portable").output().unwrap();
-    assert_contains(&String::from_utf8(output.stdout).unwrap(), &["backend portable in use"]);
+    assert_contains(&stdout(&output), &["backend portable in use"]);
     let bench = "bench --engine cpu --backend portable --set 653 --op encaps --batch 2";
     let table = sandbox.succeed(&format!("{bench} --seconds 0.01"));
     assert_contains(&table, &["(portable)"]);

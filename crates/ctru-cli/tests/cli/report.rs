@@ -91,8 +91,7 @@ fn sets_are_in_order() {
 fn records_can_come_from_standard_input() {
     let sandbox = Sandbox::new();
     sandbox.write("r", record("piped"));
-    let mut report = sandbox.command("report --out figures -");
-    let output = report.stdin(fs::File::open(sandbox.path("r")).unwrap()).output().unwrap();
+    let output = sandbox.run_on("r", "report --out figures -");
     assert!(output.status.success() && output.stderr.is_empty());
     let page = String::from_utf8(sandbox.read(PAGE)).unwrap();
     assert_contains(&page, &["All rates: standard input, piped, avx2, a key each</p>"]);

@@ -30,14 +30,6 @@ impl Sandbox {
         shell.current_dir(self.0.path()).args(["-c", &format!("{start} {script}")]);
         shell.output().unwrap()
     }
-
-    /// Makes a directory with a key pair `k`, a ciphertext `c` and the bytes of its secret `s`.
-    fn with_raw_secret() -> Self {
-        let sandbox = Self::new();
-        sandbox.succeed("keygen --set 653 --out k");
-        sandbox.succeed("encaps --key k.pub --ciphertext c --secret s --raw");
-        sandbox
-    }
 }
 
 fn assert_success(output: &Output, what: &str) {
@@ -49,7 +41,7 @@ fn assert_success(output: &Output, what: &str) {
 #[cfg(target_os = "linux")]
 #[test]
 fn links_to_open_streams_are_written_to() {
-    let sandbox = Sandbox::with_raw_secret();
+    let sandbox = Sandbox::with_keys("--raw");
     let secret = sandbox.read("s");
     fs::create_dir(sandbox.path("d")).unwrap();
     let links = [
@@ -88,7 +80,7 @@ fn links_to_open_streams_are_written_to() {
 #[cfg(target_os = "linux")]
 #[test]
 fn other_streams_are_written_to() {
-    let sandbox = Sandbox::with_raw_secret();
+    let sandbox = Sandbox::with_keys("--raw");
     let secret = sandbox.read("s");
     for script in [
         "decaps /dev/stderr 2> out",
@@ -114,7 +106,7 @@ fn other_streams_are_written_to() {
 /// Checks that pipes, sockets and devices are written to, and are there afterwards.
 #[test]
 fn special_files_are_written_to() {
-    let sandbox = Sandbox::with_raw_secret();
+    let sandbox = Sandbox::with_keys("--raw");
     let secret = sandbox.read("s");
     mkfifo(&sandbox.path("pipe"), Mode::S_IRWXU).unwrap();
     symlink("pipe", sandbox.path("to-pipe")).unwrap();
@@ -157,7 +149,7 @@ fn special_files_are_written_to() {
 /// standard library opens `/dev/null` there.
 #[test]
 fn a_closed_standard_output_is_an_error() {
-    let sandbox = Sandbox::with_raw_secret();
+    let sandbox = Sandbox::with_keys("--raw");
     sandbox.write("vectors", "");
     for command in [
         "info",
@@ -193,7 +185,7 @@ fn of_nobody() -> Option<(Sandbox, OsString)> {
         eprintln!("only root can start the program as another user");
         return None;
     }
-    let sandbox = Sandbox::with_raw_secret();
+    let sandbox = Sandbox::with_keys("--raw");
     let program = sandbox.path("ctru");
     // Not this process: a child of another test could have the copy open for writing, and the
     // system then starts it for nobody.

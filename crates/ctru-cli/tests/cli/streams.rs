@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use super::{Sandbox, assert_contains, stderr};
+use super::{Sandbox, assert_contains, stderr, stdout};
 
 /// Opens a device that is always full.
 #[cfg(target_os = "linux")]
@@ -26,9 +26,7 @@ fn standard_error_may_be_full() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_standard_output_is_an_error() {
-    let sandbox = Sandbox::new();
-    sandbox.succeed("keygen --set 653 --out k");
-    sandbox.succeed("encaps --key k.pub --ciphertext c --secret s");
+    let sandbox = Sandbox::with_keys("");
     for arguments in [
         "info",
         "selftest",
@@ -123,10 +121,7 @@ fn lines_have_a_limit() {
             ("longest", "longest:2: not a known-answer record"),
             ("long", "long:2: more than 65536 bytes in one line"),
         ] {
-            let output = sandbox.run(&format!("kat check --engine cpu {name}"));
-            assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-            let report = String::from_utf8(output.stdout).unwrap();
-            assert_contains(&report, &[message, "0 passed, 1 failed"]);
+            assert_contains(&sandbox.find_wrong(name), &[message, "0 passed, 1 failed"]);
         }
     }
 }
@@ -135,9 +130,7 @@ fn lines_have_a_limit() {
 #[test]
 fn endless_files_are_refused() {
     let sandbox = Sandbox::new();
-    let output = sandbox.run("kat check --engine cpu /dev/zero");
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let report = String::from_utf8(output.stdout).unwrap();
+    let report = sandbox.find_wrong("/dev/zero");
     assert_contains(&report, &["/dev/zero:1: more than 65536 bytes", "0 passed, 1 failed"]);
     let error = sandbox.fail("report --out figures /dev/zero");
     assert_contains(&error, &["error: /dev/zero:1: more than 65536 bytes"]);
@@ -169,9 +162,8 @@ fn standard_input_is_read_once() {
         let error = sandbox.fail(arguments);
         assert_contains(&error, &["error: standard input is named for two inputs"]);
     }
-    let mut check = sandbox.command("kat check --engine cpu - missing");
-    let output = check.stdin(fs::File::open(super::first_vectors()).unwrap()).output().unwrap();
-    let report = String::from_utf8(output.stdout).unwrap();
+    fs::copy(super::first_vectors(), sandbox.path("vectors")).unwrap();
+    let report = stdout(&sandbox.run_on("vectors", "kat check --engine cpu - missing"));
     assert_contains(&report, &["-: 26 records, 0 wrong\n", "missing: cannot be read"]);
     assert_eq!(report.lines().last(), Some("26 passed, 1 failed"));
 }
