@@ -1,6 +1,6 @@
 //! The choice of the CPU's vector instructions.
 
-use ctru_math::backend::{self, Backend};
+use ctru_math::backend;
 use ctru_program::variable;
 
 use crate::error::Error;
@@ -17,15 +17,19 @@ pub(crate) struct BackendArgs {
         env = variable("CTRU_BACKEND"),
         hide_env_values = true
     )]
-    backend: Option<Backend>,
+    // Of this type, so that clap does not refuse the variable where the option is given.
+    backend: Option<String>,
 }
 
 impl BackendArgs {
     /// Selects the chosen backend for the whole process.
     ///
     /// # Errors
-    /// [`Error::Backend`] if this CPU does not have its instructions.
+    /// [`Error::UnknownBackend`] if there is none with this name, [`Error::Backend`] if this CPU
+    /// does not have its instructions.
     pub(crate) fn select(&self) -> Result<(), Error> {
-        self.backend.map_or(Ok(()), |backend| Ok(backend::select(backend)?))
+        let Some(name) = &self.backend else { return Ok(()) };
+        let unknown = |source| Error::UnknownBackend { name: name.clone(), source };
+        Ok(backend::select(name.parse().map_err(unknown)?)?)
     }
 }

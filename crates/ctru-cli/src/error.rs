@@ -6,7 +6,7 @@ use ctru_kem::WrongAnswer;
 use ctru_kem::engine::EngineError;
 #[cfg(feature = "cuda")]
 use ctru_kem::engine::RuntimeError;
-use ctru_math::backend::Unavailable;
+use ctru_math::backend::{Unavailable, UnknownBackend};
 use thiserror::Error;
 
 use crate::names::PathOrStdio;
@@ -107,6 +107,9 @@ pub(crate) enum Error {
     /// The system does not give the memory for the batches of a measurement.
     #[error("--batch {batch} --callers {callers}: too little memory for the keys and results")]
     BatchMemory { batch: usize, callers: usize },
+    /// The command line or `CTRU_BACKEND` names no backend.
+    #[error("--backend {name}: {source}")]
+    UnknownBackend { name: String, source: UnknownBackend },
     /// This CPU lacks the instructions of the chosen backend.
     #[error(transparent)]
     Backend(#[from] Unavailable),

@@ -106,7 +106,10 @@ pub fn main() -> ExitCode {
             if !matches!(&error, Error::Report(source) if closed(source)) {
                 tell("error", &error);
             }
-            ExitCode::FAILURE
+            match error {
+                Error::UnknownBackend { .. } => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

@@ -749,9 +749,15 @@ fn a_backend_can_be_chosen() {
     let info = sandbox.succeed("--backend portable info");
     assert_contains(&info, &["backend portable in use, of portable"]);
     assert_contains(&sandbox.succeed("info --backend portable"), &["backend portable in use"]);
-    let mut command = sandbox.command("info");
-    let output = command.env("CTRU_BACKEND", "portable").output().unwrap();
-    assert_contains(&stdout(&output), &["backend portable in use"]);
+    // The option has precedence, before the command and after it.
+    for (arguments, variable) in [
+        ("info", "portable"),
+        ("info --backend portable", "other"),
+        ("--backend portable info", ""),
+    ] {
+        let output = sandbox.command(arguments).env("CTRU_BACKEND", variable).output().unwrap();
+        assert_contains(&stdout(&output), &["backend portable in use"]);
+    }
     let bench = "bench --engine cpu --backend portable --set 653 --op encaps --batch 2";
     let table = sandbox.succeed(&format!("{bench} --seconds 0.01"));
     assert_contains(&table, &["(portable)"]);
