@@ -179,7 +179,8 @@ fn decapsulation_wipes_key_message_and_coins<P: CtruPrimeSet>() {
     });
 }
 
-/// More strings of a polynomial than the compiler spills, which depends on the build.
+/// More strings of a polynomial than the compiler spills, which depends on the build: a transform's
+/// sums in 16 bits, some of which look like coefficients.
 const SPILLED: usize = 20;
 
 /// Does the same for Streamlined NTRU Prime: with the seeds, the random words of polynomials, the
