@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,9 @@ import ctru
 
 # A shell starts programs in the background with this signal ignored. Tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Ray, which one test in a process of its own uses too, would start workers that no test needs.
+os.environ["RAY_prestart_worker_first_driver"] = "0"  # noqa: SIM112
 
 ROOT = Path(__file__).resolve().parents[3]
 CTRU_PRIME = [(set, code) for set in ("653", "761", "1277") for code in ("mixed-radix", "packed13")]

@@ -1,12 +1,10 @@
-"""Jobs on two nodes of Ray on this machine: a node is killed, a job is stopped and resumed."""
+"""Jobs on Ray on this machine: a node is killed, a job is stopped and resumed."""
 
 import errno
 import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -26,57 +24,34 @@ from ctru.ray import _files, _job  # noqa: E402
 from ctru.ray.__main__ import main  # noqa: E402
 from ctru.ray._place import placement  # noqa: E402
 
-ROWS = int(os.environ.get("CTRU_RAY_ROWS", "200000"))
-FILE = ROWS // 20
+NODE = {"num_cpus": 3, "node_ip_address": "127.0.0.1", "object_store_memory": 400 << 20}
+ROWS, FILES = 32_000, 16
 SEED = bytes(range(100, 132))
 CONTEXT = "tests of ray"
 SEEDS = {"seed": SEED, "context": CONTEXT, "device": "cpu"}
 
 
-class Nodes:
-    """A cluster of two nodes on the loopback interface."""
-
-    def __init__(self):
-        import ray._private.services as services
-        from ray.cluster_utils import Cluster
-
-        services.get_node_ip_address = lambda *_, **__: "127.0.0.1"
-        self.of_node = {
-            "num_cpus": 3,
-            "node_ip_address": "127.0.0.1",
-            "object_store_memory": 400 << 20,
-        }
-        self.cluster = Cluster(initialize_head=True, head_node_args=self.of_node)
-        self.other = None
-        ray.init(address=self.cluster.address, _node_ip_address="127.0.0.1", log_to_driver=False)
-
-    def start(self):
-        """Starts the second node, if it does not run."""
-        if self.other is None:
-            self.other = self.cluster.add_node(**self.of_node)
-            self.cluster.wait_for_nodes()
-
-    def kill(self):
-        """Kills the second node and all that runs on it."""
-        self.cluster.remove_node(self.other, allow_graceful=False)
-        self.other = None
-
-    def stop(self):
-        ray.shutdown()
-        self.cluster.shutdown()
-
-
 @pytest.fixture(scope="module")
-def running():
-    nodes = Nodes()
-    yield nodes
-    nodes.stop()
+def cluster():
+    """A cluster of one node on the loopback interface."""
+    import ray._private.services as services
+    from ray.cluster_utils import Cluster
+
+    services.get_node_ip_address = lambda *_, **__: "127.0.0.1"
+    head = {**NODE, "include_log_monitor": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    ray.init(address=cluster.address, _node_ip_address="127.0.0.1", log_to_driver=False)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
 
 
 @pytest.fixture
-def nodes(running):
-    running.start()
-    return running
+def kill(cluster):
+    """Starts another node. Returns a function that kills it and all that runs on it."""
+    node = cluster.add_node(**NODE)
+    cluster.wait_for_nodes()
+    return lambda: cluster.remove_node(node, allow_graceful=False)
 
 
 @pytest.fixture(scope="module")
@@ -88,111 +63,134 @@ def seed_file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def keys(running, tmp_path_factory, seed_file):
+def keys(cluster, tmp_path_factory, seed_file):
     """Returns a folder with public keys."""
-    running.start()
     out = tmp_path_factory.mktemp("keys") / "keys"
-    command = ["keygen", "--count", str(ROWS), "--rows-per-file", str(FILE), "--quiet"]
-    command += ["--seed-file", seed_file, "--context", CONTEXT, "--out", str(out)]
-    assert main([*command, "--device", "cpu"]) == 0
+    command = ["keygen", "--count", str(ROWS), "--rows-per-file", str(ROWS // FILES)]
+    assert main([*command, *options(seed_file, out, actors=2)]) == 0
     return out
+
+
+def options(seed_file, out, actors=1, context=CONTEXT):
+    """Returns the arguments of a job that all of them have."""
+    seeds = ["--seed-file", str(seed_file), "--context", context]
+    return [*seeds, "--out", str(out), "--device", "cpu", "--quiet", "--actors", str(actors)]
 
 
 def numbered(first, end):
     return pa.record_batch({"row": pa.array(range(first, end), pa.uint64())})
 
 
-def of_one_process(columns):
-    """Returns the digest of the job, computed in this process."""
-    total = 0
-    for first in range(0, ROWS, 50_000):
-        batch = ctru.arrow.generate(numbered(first, min(ROWS, first + 50_000)), **SEEDS)
-        total += ctru.arrow.digest(ctru.arrow.encapsulate(batch, **SEEDS), columns)
-    return total % 2**256
-
-
 @pytest.fixture(scope="module")
-def expected(running):
-    return of_one_process(["ciphertext"])
+def expected():
+    """Returns the digest of the job, computed in this process."""
+    keys = ctru.arrow.generate(numbered(0, ROWS), **SEEDS)
+    return ctru.arrow.digest(ctru.arrow.encapsulate(keys, **SEEDS), ["ciphertext"])
 
 
-def check_files(folder, columns, expected):
+def check_files(folder, expected):
     """Checks that each row is there exactly once, and that the digest is the expected one."""
     table = pq.read_table(folder)
-    assert table.schema.names == ["row", *columns]
+    assert table.schema.names == ["row", "ciphertext"]
     assert sorted(table.column("row").to_pylist()) == list(range(ROWS))
-    batches = table.to_batches()
-    total = sum(ctru.arrow.digest(batch, columns) for batch in batches) % 2**256
-    assert total == expected
+    assert ctru.arrow.digest(table, ["ciphertext"]) == expected
     assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
-    return table
 
 
-def encaps(keys, out, seed_file, actors=4):
-    command = ["encaps", "--keys", str(keys), "--seed-file", seed_file, "--context", CONTEXT]
-    return [*command, "--out", str(out), "--device", "cpu", "--quiet", "--actors", str(actors)]
+def encaps(keys, out, seed_file, actors=1):
+    return ["encaps", "--keys", str(keys), *options(seed_file, out, actors)]
 
 
-def wait_for_files(folder, count):
-    while len(list(folder.glob("*.parquet"))) < count:
-        time.sleep(0.02)
+def result(command, capsys):
+    """Runs a job, and returns what it prints."""
+    capsys.readouterr()
+    status = main(command)
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    return json.loads(told.out.splitlines()[-1])
 
 
-# When 12 of the 20 files are there, the four actors have two parts each, and no part is left.
-@pytest.mark.parametrize("files", [3, 12])
-def test_a_job_loses_a_node(nodes, keys, tmp_path, seed_file, expected, capsys, files):
+@pytest.fixture
+def slow(monkeypatch, tmp_path_factory):
+    """Returns a function that makes the actors of jobs slow. They all begin at the same time."""
+    folder = tmp_path_factory.mktemp("ready")
+
+    def slow(seconds, actors):
+        class Slow(_job.PartWorker):
+            def ready(self):
+                (folder / uuid.uuid4().hex).touch()
+                while len(list(folder.iterdir())) < actors:
+                    time.sleep(0.02)
+                return super().ready()
+
+            def run(self, part):
+                time.sleep(seconds)
+                return super().run(part)
+
+        monkeypatch.setattr(_job, "PartWorker", Slow)
+
+    return slow
+
+
+def when_there(folder, count, do):
+    """Calls a function in a thread, when so many files are there."""
+
+    def wait():
+        while len(list(folder.glob("*.parquet"))) < count:
+            time.sleep(0.02)
+        do()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+# When 8 of the 16 files are there, the four actors have two parts each, and no part is left.
+@pytest.mark.parametrize("files", [3, 8])
+def test_a_job_loses_a_node(kill, keys, tmp_path, seed_file, expected, capsys, slow, files):
     out = tmp_path / "sent"
     killed = []
-
-    def kill():
-        wait_for_files(out, files)
-        nodes.kill()
-        killed.append(len(list(out.glob("*.parquet"))))
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    capsys.readouterr()
-    assert main(encaps(keys, out, seed_file)) == 0
+    slow(0.5, actors=4)
+    thread = when_there(out, files, lambda: (kill(), killed.extend(out.glob("*.parquet"))))
+    told = result(encaps(keys, out, seed_file, actors=4), capsys)
     thread.join()
-    assert killed[0] < 20
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (result["rows"], result["files"]) == (ROWS, 20)
-    assert int(result["digest"], 16) == expected
-    check_files(out, ["ciphertext"], expected)
+    assert len(killed) < FILES
+    assert (told["rows"], told["files"]) == (ROWS, FILES)
+    assert int(told["digest"], 16) == expected
+    check_files(out, expected)
 
 
-def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected):
+def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected, capsys, slow):
     out = tmp_path / "sent"
-    command = [sys.executable, "-m", "ctru.ray", *encaps(keys, out, seed_file)]
-    command += ["--address", "local", "--actors", "1"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    out.mkdir()
-    wait_for_files(out, 3)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "stopped" in told
+    command = encaps(keys, out, seed_file)
+    slow(0.2, actors=1)
+    thread = when_there(out, 3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert main(command) == 130
+    thread.join()
+    assert "stopped" in capsys.readouterr().err
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
-    assert 3 <= len(before) < 20
-    again = subprocess.run(command, check=True, capture_output=True, text=True)
-    result = json.loads(again.stdout.splitlines()[-1])
-    assert (result["rows"], int(result["digest"], 16)) == (ROWS, expected)
+    assert 3 <= len(before) < FILES
+    told = result(command, capsys)
+    assert (told["rows"], int(told["digest"], 16)) == (ROWS, expected)
     after = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
     assert before.items() <= after.items()
-    check_files(out, ["ciphertext"], expected)
+    check_files(out, expected)
 
 
-def small_keys(out, seed_file, context=CONTEXT):
-    """Makes a folder with two files of 50 public keys each, and returns it."""
-    command = ["keygen", "--count", "100", "--rows-per-file", "50", "--quiet", "--device", "cpu"]
-    command += ["--seed-file", seed_file, "--context", context, "--actors", "1"]
-    assert main([*command, "--out", str(out)]) == 0
+def make_keys(out, seed_file, count=100, rows_per_file=50, context=CONTEXT, **secrets):
+    """Makes the files of a job that generates keys, in this process. Returns their folder."""
+    work = _job.Work("keygen", seed_file=seed_file, context=context, device="cpu", **secrets)
+    job = _job.key_generation(work, count, rows_per_file, out)
+    out.mkdir()
+    job.begin()
+    for part in job.parts:
+        _job.PartWorker(work, str(out)).run(part)
     return out
 
 
-def test_a_job_without_a_seed_file_is_resumed(nodes, tmp_path, seed_file, capsys):
+def test_a_job_without_a_seed_file_is_resumed(cluster, tmp_path, seed_file, capsys):
     """The seed of the keys that it reads is not its own."""
-    keys = small_keys(tmp_path / "keys", seed_file)
+    keys = make_keys(tmp_path / "keys", seed_file)
     out = tmp_path / "sent"
     command = ["encaps", "--keys", str(keys), "--include-secrets", "--quiet", "--device", "cpu"]
     command += ["--actors", "1", "--out", str(out)]
@@ -215,14 +213,14 @@ def refused(command, match, capsys):
     assert match in told
 
 
-def test_the_input_of_a_job_stays_the_same(nodes, tmp_path, seed_file, capsys):
-    keys = small_keys(tmp_path / "keys", seed_file)
+def test_the_input_of_a_job_stays_the_same(cluster, tmp_path, seed_file, capsys):
+    keys = make_keys(tmp_path / "keys", seed_file)
     out = tmp_path / "sent"
     command = encaps(keys, out, seed_file)
     assert main(command) == 0
     first, second = sorted(out.glob("*.parquet"))
     # Other keys, with the same names and numbers of rows.
-    other = small_keys(tmp_path / "other", seed_file, "another context")
+    other = make_keys(tmp_path / "other", seed_file, context="another context")
     begun = _job.over_files(_work(seed_file), keys, None)
     (other / first.name).replace(keys / first.name)
     changed = f"1 of 2 input files have changed since, such as {first.name}"
@@ -249,9 +247,9 @@ def _work(seed_file, **options):
     return _job.Work("encaps", seed_file=seed_file, context=CONTEXT, device="cpu", **options)
 
 
-def test_the_first_file_of_a_part_stays(nodes, tmp_path, seed_file):
+def test_the_first_file_of_a_part_stays(cluster, tmp_path, seed_file):
     """An actor that was given up finishes its part after the actor in its place."""
-    keys = small_keys(tmp_path / "keys", seed_file)
+    keys = make_keys(tmp_path / "keys", seed_file)
     work = _job.Work("encaps", include_secrets=True, device="cpu")
     out = tmp_path / "sent"
     job = _job.over_files(work, keys, out)
@@ -289,7 +287,7 @@ def test_file_systems_without_links(tmp_path, monkeypatch, code):
     assert path.read_bytes() == b"1"
 
 
-def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
+def test_a_folder_has_one_driver(cluster, tmp_path, seed_file, capsys):
     out = tmp_path / "keys"
     below = out / ".cache.tmp"
     below.mkdir(parents=True)
@@ -298,8 +296,7 @@ def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
     for path in (unfinished, *others):
         path.touch()
     with _files.locked(out):
-        command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
-        command += ["--out", str(out), "--device", "cpu", "--actors", "1"]
+        command = ["keygen", "--count", "5", *options(seed_file, out)]
         refused(command, "another job is running in the folder", capsys)
         assert unfinished.exists()
     # What a run has left is removed by the next one, however that ends.
@@ -309,7 +306,7 @@ def test_a_folder_has_one_driver(nodes, tmp_path, seed_file, capsys):
     assert all(path.exists() for path in others)
 
 
-def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
+def test_nodes_with_other_seeds(cluster, tmp_path, monkeypatch):
     """The first actor with another seed ends the job."""
 
     class Other(_job.PartWorker):
@@ -334,17 +331,11 @@ def test_nodes_with_other_seeds(nodes, tmp_path, monkeypatch):
     assert list(job.done) == [job.parts[0].name]
 
 
-def test_folders_below_and_odd_names(nodes, tmp_path, seed_file, capsys):
+def test_folders_below_and_odd_names(cluster, tmp_path, seed_file, capsys):
     """All files are read, wherever they are and whatever their names are."""
-    keys = tmp_path / "ke ys %20[1]"
-    command = ["keygen", "--count", "1000", "--rows-per-file", "100", "--quiet", "--device", "cpu"]
-    command += ["--seed-file", seed_file, "--context", CONTEXT, "--actors", "1"]
-    assert main([*command, "--out", str(keys)]) == 0
-    first = capsys.readouterr()
-    assert json.loads(first.out.splitlines()[-1])["rows"] == 1000
-    command = encaps(keys, tmp_path / "flat", seed_file, 1)
-    assert main(command) == 0
-    flat = json.loads(capsys.readouterr().out.splitlines()[-1])
+    keys = make_keys(tmp_path / "ke ys %20[1]", seed_file, 1000, 100)
+    both = ctru.arrow.generate(numbered(0, 1000), **SEEDS)
+    expected = ctru.arrow.digest(ctru.arrow.encapsulate(both, **SEEDS), ["ciphertext"])
     names = [
         "day=1/part-1.parquet",
         "day=1/part-1.parq",
@@ -375,25 +366,20 @@ def test_folders_below_and_odd_names(nodes, tmp_path, seed_file, capsys):
     (keys / "empty").mkdir()
     out = tmp_path / "sent"
     for _ in range(2):
-        assert main(encaps(keys, out, seed_file, 1)) == 0
-        result = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert (result["rows"], result["files"]) == (1000, 10)
-        assert result["digest"] == flat["digest"]
+        told = result(encaps(keys, out, seed_file), capsys)
+        assert (told["rows"], told["files"], int(told["digest"], 16)) == (1000, 10, expected)
     assert (out / "day=1/part-1.parq").is_file()
     assert (out / "link/hour=3/x").is_file()
     # And as the input of the next job.
-    received = tmp_path / "received"
-    command = ["decaps", "--ciphertexts", str(out), "--seed-file", seed_file, "--context", CONTEXT]
-    command += ["--include-secrets", "--out", str(received), "--quiet", "--device", "cpu"]
-    assert main([*command, "--actors", "1"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == 1000
+    command = ["decaps", "--ciphertexts", str(out), "--include-secrets"]
+    assert result([*command, *options(seed_file, tmp_path / "received")], capsys)["rows"] == 1000
 
 
-def test_files_that_would_be_left_out(nodes, tmp_path, seed_file, capsys):
+def test_files_that_would_be_left_out(cluster, tmp_path, seed_file, capsys):
     """A job names what it would neither read nor may pass over."""
-    keys = small_keys(tmp_path / "keys", seed_file)
+    keys = make_keys(tmp_path / "keys", seed_file)
     whole = keys / "part-00000001.parquet"
-    job = encaps(keys, tmp_path / "sent", seed_file, 1)
+    job = encaps(keys, tmp_path / "sent", seed_file)
 
     def bad(path, match, make):
         path = keys / path
@@ -415,79 +401,82 @@ def test_files_that_would_be_left_out(nodes, tmp_path, seed_file, capsys):
     bad("twice.parquet", "are the same", lambda path: path.symlink_to(whole))
     bad("twice.parquet", "are the same", lambda path: path.hardlink_to(whole))
     assert not (tmp_path / "sent").exists()
-    refused(encaps(keys, keys / "below/sent", seed_file, 1), "none inside it", capsys)
+    refused(encaps(keys, keys / "below/sent", seed_file), "none inside it", capsys)
     empty = tmp_path / "empty"
     (empty / "below").mkdir(parents=True)
-    refused(encaps(empty, tmp_path / "x", seed_file, 1), "no Parquet files", capsys)
-    refused(encaps(whole, tmp_path / "x", seed_file, 1), "no Parquet files", capsys)
+    refused(encaps(empty, tmp_path / "x", seed_file), "no Parquet files", capsys)
+    refused(encaps(whole, tmp_path / "x", seed_file), "no Parquet files", capsys)
     own = tmp_path / "own"
     (own / "below").mkdir(parents=True)
     copy(own / "below/part.parq")
-    refused(encaps(keys, own, seed_file, 1), "Parquet files of no job", capsys)
+    refused(encaps(keys, own, seed_file), "Parquet files of no job", capsys)
     assert main(job) == 0
 
 
-def test_columns_of_other_types(nodes, tmp_path, seed_file):
+def test_columns_of_other_types(cluster, tmp_path, seed_file):
     """Data sets and files whose keys are not of a fixed size."""
     keys = ctru.arrow.generate(numbered(0, 300), private_key=None, **SEEDS)
     expected = ctru.arrow.digest(ctru.arrow.encapsulate(keys, **SEEDS), ["ciphertext"])
-    options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 100}
     column = keys.column("public_key")
-    for number, made in enumerate(
-        [
-            column.cast(pa.binary()),
+    tables = [
+        pa.table({"row": keys.column("row"), "public_key": made})
+        for made in [
             column.cast(pa.large_binary()),
-            column.cast(pa.binary()).cast(pa.binary_view()),
             column.cast(pa.binary()).dictionary_encode(),
+            column.cast(pa.binary()),
+            column.cast(pa.binary()).cast(pa.binary_view()),
         ]
-    ):
-        table = pa.table({"row": keys.column("row"), "public_key": made})
-        # In tests, Ray refuses to serialize this type instead of using the slow way.
-        if not pa.types.is_binary_view(made.type):
-            sent = ctru.ray.encapsulate(ray.data.from_arrow(table), **options)
-            assert ctru.ray.digest(sent, ["ciphertext"]) == expected
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        pq.write_table(table, folder / "keys.parquet")
-        work = _job.Work("encaps", seed_file=seed_file, context=CONTEXT, device="cpu")
-        job = _job.over_files(work, folder, None)
-        _job.run(job, actors=1, threads=1, quiet=True)
-        assert (job.rows(), job.digest()) == (300, expected)
+    ]
+    # In tests, Ray refuses to serialize the last type instead of using the slow way.
+    for table in tables[:3]:
+        sent = ctru.ray.encapsulate(ray.data.from_arrow(table), **of_data(seed_file, 100))
+        assert ctru.ray.digest(sent, ["ciphertext"]) == expected
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    for number, table in enumerate(tables):
+        pq.write_table(table.slice(75 * number, 75), folder / f"{number}.parquet")
+    job = _job.over_files(_work(seed_file), folder, None)
+    _job.run(job, actors=1, threads=1, quiet=True)
+    assert (job.rows(), job.digest()) == (300, expected)
 
 
-def test_many_actors_are_lost_while_they_start(nodes, tmp_path, seed_file, monkeypatch):
+def of_data(seed_file, batch_size):
+    """Returns the arguments for data sets that all of them have."""
+    seeds = {"seed_file": seed_file, "context": CONTEXT}
+    return {**seeds, "device": "cpu", "actors": 1, "batch_size": batch_size}
+
+
+def test_many_actors_are_lost_while_they_start(cluster, tmp_path, seed_file, monkeypatch):
     """As with one node that is lost, they count as one."""
-    monkeypatch.setattr(_job, "ATTEMPTS", 2)
+    monkeypatch.setattr(_job, "ATTEMPTS", 1)
 
     class Lost(_job.PartWorker):
         def ready(self):
-            started = tmp_path / uuid.uuid4().hex
-            started.touch()
-            if len(list(tmp_path.iterdir())) <= self.lost:
-                time.sleep(self.seconds)
-                os._exit(1)
-            return super().ready()
+            (tmp_path / uuid.uuid4().hex).touch()
+            if len(list(tmp_path.iterdir())) > self.lost:
+                return super().ready()
+            # No actor is lost before all of them begin.
+            while len(list(tmp_path.iterdir())) < self.at_once:
+                time.sleep(0.02)
+            os._exit(1)
 
     class Few(Lost):
-        lost = 3
-        # So long that all of them begin before the first one ends.
-        seconds = 5
+        lost = at_once = 2
 
     class All(Lost):
-        lost = 1000
-        seconds = 0
+        lost, at_once = 1000, 1
 
     work = _job.Work("keygen", seed_file=seed_file, context="x", device="cpu")
     monkeypatch.setattr(_job, "PartWorker", Few)
     job = _job.key_generation(work, 6, 1, None)
-    _job.run(job, actors=3, threads=1, quiet=True)
+    _job.run(job, actors=2, threads=1, quiet=True)
     assert job.rows() == 6
     monkeypatch.setattr(_job, "PartWorker", All)
     with pytest.raises(_job.JobError, match="while they started"):
         _job.run(_job.key_generation(work, 6, 1, None), actors=1, threads=1, quiet=True)
 
 
-def test_a_cluster_without_a_gpu(nodes, tmp_path, seed_file, capsys):
+def test_a_cluster_without_a_gpu(cluster, tmp_path, seed_file, capsys):
     if ray.cluster_resources().get("GPU"):
         pytest.skip("there is a GPU")
     command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
@@ -504,9 +493,9 @@ def test_a_set_without_kernels_leaves_gpus_alone(monkeypatch):
         assert (work.device, actors, resources.get("num_gpus", 0)) == (device, count, gpus)
 
 
-def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
-    count = 40_000
-    options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 2000}
+def test_a_data_set_loses_a_node(kill, tmp_path, seed_file):
+    count = 12_000
+    options = {**of_data(seed_file, 1000), "actors": 2}
 
     def note(table):
         """Notes that a batch has come so far, and takes its time."""
@@ -515,8 +504,7 @@ def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
         return table
 
     data = ctru.ray.generate_public_keys(count, **options)
-    assert data.schema().names == ["row", "public_key"]
-    data = data.map_batches(note, batch_format="pyarrow", batch_size=2000)
+    data = data.map_batches(note, batch_format="pyarrow", batch_size=1000)
     data = ctru.ray.encapsulate(data, include_secrets=True, **options)
     done = []
     job = threading.Thread(target=lambda: done.append(data.materialize()))
@@ -524,7 +512,7 @@ def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
     while len(list(tmp_path.iterdir())) < 4:
         time.sleep(0.02)
     assert job.is_alive()
-    nodes.kill()
+    kill()
     job.join()
     rows = done[0].to_arrow_refs()
     table = pa.concat_tables([ray.get(ref) for ref in rows]).sort_by("row")
@@ -536,9 +524,9 @@ def test_a_data_set_loses_a_node(nodes, tmp_path, seed_file):
     assert ctru.ray.digest(done[0], columns) == ctru.arrow.digest(sent, columns)
 
 
-def test_secrets_are_columns_only_if_named(nodes, tmp_path, seed_file):
-    options = {"seed_file": seed_file, "context": CONTEXT, "device": "cpu", "batch_size": 500}
-    public = ctru.ray.generate_public_keys(1000, **options)
+def test_secrets_are_columns_only_if_named(cluster, tmp_path, seed_file):
+    options = of_data(seed_file, 500)
+    public = ctru.ray.generate_public_keys(1000, **options).materialize()
     assert public.schema().names == ["row", "public_key"]
     both = ctru.ray.generate_public_keys(1000, include_secrets=True, **options).materialize()
     assert both.schema().names == ["row", "public_key", "private_key"]
@@ -550,7 +538,7 @@ def test_secrets_are_columns_only_if_named(nodes, tmp_path, seed_file):
     digests = [ctru.ray.digest(data, columns) for data in (received, again)]
     assert digests[0] == digests[1]
     # Without a seed file, the private keys are a column.
-    sent = ctru.ray.encapsulate(both, include_secrets=True, device="cpu", batch_size=500)
+    sent = ctru.ray.encapsulate(both, include_secrets=True, device="cpu", actors=1)
     assert sent.schema().names == ["row", "ciphertext", "shared_secret"]
     # Whoever reads it again gets the same secrets.
     assert ctru.ray.digest(sent, columns) == ctru.ray.digest(sent, columns)
@@ -645,11 +633,9 @@ def test_pipes_are_refused(pipe):
             read(pipe)
 
 
-def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
+def test_bad_jobs(cluster, tmp_path, seed_file, capsys):
     out = tmp_path / "out"
-    small = ["keygen", "--count", "100", "--rows-per-file", "50", "--quiet", "--device", "cpu"]
-    small += ["--actors", "1"]
-    job = [*small, "--seed-file", seed_file, "--context", CONTEXT, "--out", str(out)]
+    job = ["keygen", "--count", "100", "--rows-per-file", "50", *options(seed_file, out)]
     assert main(job) == 0
     assert main(job) == 0
 
@@ -698,41 +684,36 @@ def test_bad_jobs(nodes, keys, tmp_path, seed_file, capsys):
         refused(job, f"the file {out / _job.RECORD} is not the record of a job", capsys)
 
 
-def test_results_that_are_not_kept(nodes, keys, seed_file, expected, capsys):
-    command = encaps(keys, "nowhere", seed_file)
+def test_results_that_are_not_kept(cluster, keys, seed_file, expected, capsys):
+    command = encaps(keys, "nowhere", seed_file, actors=2)
     at = command.index("--out")
-    capsys.readouterr()
-    assert main(command[:at] + command[at + 2 :]) == 0
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (result["rows"], int(result["digest"], 16)) == (ROWS, expected)
+    told = result(command[:at] + command[at + 2 :], capsys)
+    assert (told["rows"], int(told["digest"], 16)) == (ROWS, expected)
 
 
-def test_row_groups_are_larger_than_batches(keys):
-    for path in keys.glob("*.parquet"):
-        metadata = pq.read_metadata(path)
-        groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        assert sum(groups) == FILE
-        assert all(_job.ROWS_OF_GROUP <= rows < 2 * _job.ROWS_OF_GROUP for rows in groups[:-1])
+def test_row_groups_are_larger_than_batches(tmp_path, seed_file):
+    (path,) = make_keys(tmp_path / "keys", seed_file, 20_000, 20_000).glob("*.parquet")
+    metadata = pq.read_metadata(path)
+    groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    assert sum(groups) == 20_000
+    assert len(groups) > 1
+    assert all(_job.ROWS_OF_GROUP <= rows < 2 * _job.ROWS_OF_GROUP for rows in groups[:-1])
 
 
-def test_files_with_secrets_are_private(nodes, tmp_path, seed_file):
-    out = tmp_path / "out"
-    options = ["--seed-file", seed_file, "--context", CONTEXT, "--quiet", "--device", "cpu"]
-    job = ["keygen", "--count", "64", "--include-secrets", *options]
-    assert main([*job, "--out", str(out)]) == 0
-    (path,) = out.glob("*.parquet")
+def test_files_with_secrets_are_private(cluster, tmp_path, seed_file):
+    keys = make_keys(tmp_path / "keys", seed_file, 64, 64, include_secrets=True)
+    (path,) = keys.glob("*.parquet")
     assert path.stat().st_mode & 0o777 == 0o600
-    sent = tmp_path / "sent"
-    assert main(["encaps", "--keys", str(out), "--out", str(sent), *options]) == 0
-    received = tmp_path / "received"
-    job = ["decaps", "--ciphertexts", str(sent), "--include-secrets", *options]
-    assert main([*job, "--out", str(received)]) == 0
+    sent, received = tmp_path / "sent", tmp_path / "received"
+    assert main(encaps(keys, sent, seed_file)) == 0
+    job = ["decaps", "--ciphertexts", str(sent), "--include-secrets"]
+    assert main([*job, *options(seed_file, received)]) == 0
     secrets = pq.read_table(received).column("shared_secret").combine_chunks()
     keys = ctru.arrow.generate(numbered(0, 64), **SEEDS)
     assert secrets == ctru.arrow.encapsulate(keys, **SEEDS).column("shared_secret")
 
 
-def test_logs_have_no_seed(nodes):
+def test_logs_have_no_seed(cluster):
     """Searches all that Ray has written during these tests."""
     session = Path(ray._private.worker._global_node.get_session_dir_path())
     searched = 0
