@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use comfy_table::{CellAlignment, Table, presets};
 use ptx_check::plant::{self, Plan};
 use ptx_check::sass::{decode, entries, programs};
 use ptx_check::syntax;
@@ -222,48 +223,27 @@ impl Line {
 /// Formats the table.
 fn table(lines: &[Line]) -> String {
     let headings = ["kernel", "arch", "threads", "shared", "registers", "stack", "spills", "all"];
-    let headings = headings
-        .iter()
-        .chain(COLUMNS)
-        .chain(&["other"])
-        .map(|&heading| heading.to_owned())
-        .collect();
-    let mut rows: Vec<Vec<String>> = vec![headings];
+    let headings = headings.iter().chain(COLUMNS).chain(&["other"]);
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(headings);
     for line in lines {
         let of_block = |field: fn(Block) -> u32| {
             line.block.map_or("?".into(), |block| field(block).to_string())
         };
-        let count = |class: &str| line.instructions.get(class).copied().unwrap_or_default();
-        let (all, shown) = (
-            line.instructions.values().sum::<u32>(),
-            COLUMNS.iter().map(|class| count(class)).sum::<u32>(),
-        );
+        let count = |class: &&str| line.instructions.get(*class).copied().unwrap_or_default();
+        let all = line.instructions.values().sum::<u32>();
         let r = line.resources;
-        let mut row = vec![
-            line.kernel.clone(),
-            line.arch.clone(),
-            of_block(|b| b.threads),
-            of_block(|b| b.shared_bytes),
-        ];
-        row.extend(
-            [r.registers, r.stack_bytes, r.spill_store_bytes + r.spill_load_bytes, all]
-                .map(|n| n.to_string()),
-        );
-        row.extend(COLUMNS.iter().map(|class| count(class).to_string()));
-        row.push((all - shown).to_string());
-        rows.push(row);
+        let of_code = [r.registers, r.stack_bytes, r.spill_store_bytes + r.spill_load_bytes, all];
+        let other = all - COLUMNS.iter().map(count).sum::<u32>();
+        let counts = of_code.into_iter().chain(COLUMNS.iter().map(count)).chain([other]);
+        let block = [of_block(|b| b.threads), of_block(|b| b.shared_bytes)];
+        let names = [line.kernel.clone(), line.arch.clone()];
+        table.add_row(names.into_iter().chain(block).chain(counts.map(|count| count.to_string())));
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
-    let widths: Vec<_> = (0..rows[0].len()).map(width).collect();
-    let format = |row: &Vec<String>| {
-        let cells =
-            row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
-                0 | 1 => format!("{cell:width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-        cells.collect::<Vec<_>>().join(" ") + "\n"
-    };
-    rows.iter().map(format).collect()
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
 }
 
 #[cfg(test)]

@@ -53,8 +53,7 @@ pub(super) fn sources(package: &Package) -> impl Iterator<Item = &PathBuf> {
 
 /// Returns a message for each dependency that does not point down, and for each package that has no
 /// place in the order.
-#[must_use]
-pub fn faults(packages: &[Package]) -> Vec<String> {
+pub(super) fn faults(packages: &[Package]) -> Vec<String> {
     let place = |name: &str| match ORDER.iter().position(|known| *known == name) {
         None if ASIDE.contains(&name) => Some(ORDER.len()),
         place => place,

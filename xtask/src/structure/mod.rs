@@ -3,8 +3,8 @@
 //! - [`modules`]: the modules of a crate form no cycle.
 //! - [`crates`]: no crate depends on one above it.
 
-pub mod crates;
-pub mod modules;
+mod crates;
+mod modules;
 
 use crate::workspace::{self, Metadata};
 use crate::{Error, Result};

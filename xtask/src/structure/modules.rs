@@ -47,7 +47,7 @@ struct Module {
 
 /// The modules of a crate.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub(super) struct Tree {
     modules: BTreeMap<Name, Module>,
 }
 
@@ -64,7 +64,7 @@ impl Tree {
     ///
     /// # Errors
     /// If a file cannot be read, or is not Rust.
-    pub fn read(root: &Path) -> Result<Self> {
+    pub(super) fn read(root: &Path) -> Result<Self> {
         let mut tree = Self::default();
         let mut work = vec![(Name::new(), root.to_owned())];
         while let Some((name, file)) = work.pop() {
@@ -105,20 +105,12 @@ impl Tree {
     }
 
     /// Returns the number of modules.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.modules.len()
     }
 
-    /// Returns whether the tree has no module.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.modules.is_empty()
-    }
-
     /// Returns a message for each cycle, with the paths in the text that form it.
-    #[must_use]
-    pub fn cycles(&self) -> Vec<String> {
+    pub(super) fn cycles(&self) -> Vec<String> {
         let mut levels: BTreeMap<Name, BTreeMap<(String, String), Edge>> = BTreeMap::new();
         for (name, module) in &self.modules {
             for reference in &module.references {

@@ -98,21 +98,10 @@ fn read_single(mnemonic: &str, operands: &[&str]) -> Option<Step> {
         return Some(step);
     }
     step.reads_flags = starts(&["cs", "cinc", "cinv", "cneg", "ccm", "adc", "sbc"]);
-    step.sets_flags = matches!(
-        mnemonic,
-        "cmp"
-            | "cmn"
-            | "tst"
-            | "adds"
-            | "subs"
-            | "ands"
-            | "bics"
-            | "negs"
-            | "ccmp"
-            | "ccmn"
-            | "adcs"
-            | "sbcs"
-    );
+    let set_flags = [
+        "cmp", "cmn", "tst", "adds", "subs", "ands", "bics", "negs", "ccmp", "ccmn", "adcs", "sbcs",
+    ];
+    step.sets_flags = set_flags.contains(&mnemonic);
     if starts(&["cmp", "cmn", "tst", "ccm"]) {
         step.sources = all();
         return Some(step);
