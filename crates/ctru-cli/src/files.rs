@@ -24,15 +24,12 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 #[cfg(unix)]
-use std::os::fd::AsFd as AsStream;
-#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-#[cfg(windows)]
-use std::os::windows::io::AsHandle as AsStream;
 use std::path::Path;
 #[cfg(not(unix))]
 use std::path::PathBuf;
 
+use ctru_program::visible;
 #[cfg(unix)]
 use nix::sys::signal::{SigSet, SigmaskHow};
 use tempfile::{NamedTempFile, TempPath};
@@ -41,9 +38,9 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 #[cfg(unix)]
 use crate::lock::Lock;
-use crate::names::{PathOrStdio, directory, display};
+use crate::names::{PathOrStdio, directory};
 use crate::problem::{Kind, Problem};
-use crate::sink::Sink;
+use crate::sink::{STDIN, STDOUT, Sink, duplicate};
 
 /// The largest number of bytes of a file. All objects are shorter in all forms, even with text
 /// around a PEM form.
@@ -64,7 +61,7 @@ pub(crate) fn read<T>(
     parse: impl FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Problem>,
 ) -> Result<T, Error> {
     let contents = match from {
-        PathOrStdio::Stdio => unbuffered(io::stdin()).and_then(read_limited),
+        PathOrStdio::Stdio => duplicate(STDIN).and_then(read_limited),
         PathOrStdio::Path(path) => File::open(path).and_then(read_limited),
     };
     let contents = contents.map_err(|source| Error::Read { file: from.to_string(), source })?;
@@ -93,15 +90,6 @@ fn read_limited(reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     }
     contents.truncate(length);
     Ok(contents)
-}
-
-/// Returns a standard stream without the buffer of the standard library, which would keep secrets.
-fn unbuffered(stream: impl AsStream) -> io::Result<File> {
-    #[cfg(unix)]
-    let owned = stream.as_fd().try_clone_to_owned();
-    #[cfg(windows)]
-    let owned = stream.as_handle().try_clone_to_owned();
-    owned.map(File::from)
 }
 
 /// Warns on standard error if others than the owner may use the file of a private key.
@@ -163,7 +151,7 @@ pub(crate) fn write(
     })?;
     for (output, sink) in outputs.iter().zip(sinks) {
         sink.write(output.to, &output.contents).map_err(|error| {
-            after_writing(files.iter().map(|(path, _)| display(path)).collect(), error)
+            after_writing(files.iter().map(|(path, _)| visible(path)).collect(), error)
         })?;
     }
     Ok(())
@@ -201,11 +189,11 @@ fn check_names(
     outputs: &[Output<'_>],
     sinks: &[Sink],
 ) -> Result<(), Error> {
-    let inputs: Vec<_> = inputs.iter().map(|input| Target::of(input, io::stdin())).collect();
+    let inputs: Vec<_> = inputs.iter().map(|input| Target::of(input, STDIN)).collect();
     let mut earlier = Vec::new();
     for (Output { to, .. }, sink) in outputs.iter().zip(sinks) {
         let file = || to.to_string();
-        let target = Target::of(to, io::stdout());
+        let target = Target::of(to, STDOUT);
         if earlier.iter().any(|&(other, ref its)| other == *to || target.is(its)) {
             return Err(Error::SameOutput { file: file() });
         }
@@ -226,7 +214,7 @@ struct Target {
 }
 
 impl Target {
-    fn of(path: &PathOrStdio, standard: impl AsStream) -> Self {
+    fn of(path: &PathOrStdio, standard: u32) -> Self {
         match path {
             PathOrStdio::Stdio => Self { name: None, file: stream_id(standard) },
             PathOrStdio::Path(path) => Self {
@@ -263,9 +251,9 @@ pub(crate) fn file_id(path: &Path) -> Option<FileId> {
 }
 
 /// Returns the file to which a standard stream is redirected.
-fn stream_id(stream: impl AsStream) -> Option<FileId> {
+fn stream_id(stream: u32) -> Option<FileId> {
     #[cfg(unix)]
-    return unbuffered(stream).and_then(|file| file.metadata()).ok().as_ref().map(identity);
+    return duplicate(stream).and_then(|file| file.metadata()).ok().as_ref().map(identity);
     #[cfg(not(unix))]
     {
         let _ = stream;
@@ -285,7 +273,7 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
 fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile, Error> {
     // This check only saves work. `publish` makes sure that nothing is overwritten.
     if !force && fs::symlink_metadata(path).is_ok() {
-        return Err(Error::Exists { file: display(path) });
+        return Err(Error::Exists { file: visible(path) });
     }
     #[cfg_attr(not(unix), allow(unused_mut))] // Only Unix has these permissions.
     let mut builder = temporary();
@@ -300,7 +288,7 @@ fn stage(path: &Path, output: &Output<'_>, force: bool) -> Result<NamedTempFile,
         file.as_file().sync_all()?;
         Ok(file)
     };
-    write().map_err(|source| Error::Write { file: display(path), source })
+    write().map_err(|source| Error::Write { file: visible(path), source })
 }
 
 /// A new file that already has its final name.
@@ -367,8 +355,8 @@ fn publish<'a>(
     earlier: &[Published<'_>],
 ) -> Result<Published<'a>, Error> {
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::AlreadyExists => Error::Exists { file: display(path) },
-        _ => Error::Write { file: display(path), source },
+        io::ErrorKind::AlreadyExists => Error::Exists { file: visible(path) },
+        _ => Error::Write { file: visible(path), source },
     };
     if !force {
         let file = file.persist_noclobber(path).map_err(|error| failed(error.error))?;
@@ -378,7 +366,7 @@ fn publish<'a>(
     // shows only now, when the earlier files exist.
     let there = file_id(path);
     if there.is_some() && earlier.iter().any(|done| file_id(done.path) == there) {
-        return Err(Error::SameOutput { file: display(path) });
+        return Err(Error::SameOutput { file: visible(path) });
     }
     // The old version of the last file is not kept: no later step can fail in such a way that
     // `publish_all` would restore it.
@@ -402,14 +390,14 @@ impl Published<'_> {
         match undone {
             Ok(()) => error,
             Err((source, previous)) => {
-                Error::NotUndone { error: error.into(), file: display(path), source, previous }
+                Error::NotUndone { error: error.into(), file: visible(path), source, previous }
             }
         }
     }
 
     /// Keeps the old file. Returns a text with the names of both files.
     fn with_previous(self) -> String {
-        let name = display(self.path);
+        let name = visible(self.path);
         match self.previous {
             Some(previous) => format!("{name} (the old one is {})", retain(previous)),
             None => name,
@@ -434,7 +422,7 @@ fn remove(path: &Path, file: &File) -> io::Result<()> {
 /// Keeps a file that would otherwise be deleted when dropped. Returns its name.
 fn retain(mut kept: TempPath) -> String {
     kept.disable_cleanup(true);
-    display(&kept)
+    visible(&kept)
 }
 
 /// Gives a file a second name before it is replaced. Returns the second name, which is deleted when
@@ -474,7 +462,7 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
     match opened.and_then(|folder| folder.sync_all()) {
         // The file system does not synchronise folders.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        done => done.map_err(|source| Error::Write { file: display(folder), source }),
+        done => done.map_err(|source| Error::Write { file: visible(folder), source }),
     }
 }
 
@@ -570,7 +558,7 @@ mod tests {
         let published = Published { path: &path, file, previous: Some(previous) };
         let error = published.undo(Error::SameInput);
         assert!(matches!(error, Error::NotUndone { .. }));
-        let (message, second_name) = (error.to_string(), display(&second));
+        let (message, second_name) = (error.to_string(), visible(&second));
         assert!(message.contains(&second_name) && second_name.ends_with(".old"), "{message}");
         assert_eq!(fs::read(&second).unwrap(), b"old");
     }
@@ -594,7 +582,7 @@ mod tests {
         let error = settle(published.into()).unwrap_err();
         assert!(matches!(error, Error::AfterWriting { .. }));
         let message = error.to_string();
-        let [first, second_name, last] = [&first, &second, &last].map(|path| display(path));
+        let [first, second_name, last] = [&first, &second, &last].map(|path| visible(path));
         let files = format!("all the same: {first} (the old one is {second_name}), {last}");
         assert!(message.ends_with(&files), "{message}");
         assert_eq!(fs::read(&second).unwrap(), b"old");
@@ -611,7 +599,7 @@ mod tests {
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let gone = directory.path().join("gone");
         let error = sync_folder(&gone).unwrap_err().to_string();
-        assert!(error.starts_with(&display(&gone)), "{error}");
+        assert!(error.starts_with(&visible(&gone)), "{error}");
     }
 
     /// Checks that `undo` does not remove a file that another program has put in place of the

@@ -12,10 +12,10 @@ use crate::names::PathOrStdio;
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// Reads the lines of a file, except for blank lines.
-pub(crate) struct Lines<R> {
+pub(crate) struct Lines {
     /// The name of the file, for errors.
     file: String,
-    reader: R,
+    reader: Box<dyn BufRead>,
     line: Vec<u8>,
     /// Whether the last line ended with CR, so that an LF belongs to it.
     after_cr: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Lines<R> {
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be opened.
-pub(crate) fn open(from: &PathOrStdio) -> Result<Lines<Box<dyn BufRead>>, Error> {
+pub(crate) fn open(from: &PathOrStdio) -> Result<Lines, Error> {
     let file = from.to_string();
     let reader: Box<dyn BufRead> = match from {
         PathOrStdio::Stdio => Box::new(io::stdin().lock()),
@@ -36,15 +36,10 @@ pub(crate) fn open(from: &PathOrStdio) -> Result<Lines<Box<dyn BufRead>>, Error>
             Err(source) => return Err(Error::Read { file, source }),
         },
     };
-    Ok(Lines::new(file, reader))
+    Ok(Lines { file, reader, line: Vec::new(), after_cr: false, number: 0 })
 }
 
-impl<R: BufRead> Lines<R> {
-    /// Reads the lines of `reader`. Errors call it `file`.
-    pub(crate) fn new(file: String, reader: R) -> Self {
-        Self { file, reader, line: Vec::new(), after_cr: false, number: 0 }
-    }
-
+impl Lines {
     /// Returns the next line without white space around it and without a mark of UTF-8 before it,
     /// or `None` at the end of the file. A line ends with LF, CR or both.
     ///

@@ -15,7 +15,6 @@ use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::{Uid, User};
 
 use crate::error::Error;
-use crate::names::display;
 
 /// The name of the file that is locked. The folder itself could be locked too, but then everybody
 /// who may read it could lock it.
@@ -48,7 +47,7 @@ impl Lock {
 
     fn within(folder: &Path, patience: Duration) -> Result<Option<Self>, Error> {
         let path = folder.join(NAME);
-        let name = || display(&path);
+        let name = || visible(&path);
         let failed = |source| Error::Write { file: name(), source };
         let start = Instant::now();
         loop {

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use ctru_program::visible;
+
 use crate::error::Error;
 
 /// An input or output on the command line.
@@ -35,7 +37,7 @@ impl fmt::Display for PathOrStdio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio => f.write_str("-"),
-            Self::Path(path) => f.write_str(&display(path)),
+            Self::Path(path) => f.write_str(&visible(path)),
         }
     }
 }
@@ -64,9 +66,4 @@ pub(crate) fn check_inputs<'a>(
 /// Returns the folder of a file.
 pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Returns the name of a file for a message.
-pub(crate) fn display(path: &Path) -> String {
-    ctru_program::visible(path)
 }

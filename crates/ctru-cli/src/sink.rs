@@ -10,11 +10,15 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
-use crate::names::{PathOrStdio, directory, display};
+use ctru_program::visible;
 
+use crate::error::Error;
+use crate::names::{PathOrStdio, directory};
+
+/// The number of standard input.
+pub(crate) const STDIN: u32 = 0;
 /// The number of standard output.
-const STDOUT: u32 = 1;
+pub(crate) const STDOUT: u32 = 1;
 
 /// The largest number of links that lead to a file, as on Linux.
 const MOST_LINKS: usize = 40;
@@ -48,7 +52,7 @@ impl Sink {
         #[cfg(not(unix))]
         let _ = force;
         let PathOrStdio::Path(path) = to else { return open(STDOUT).map_err(Error::Report) };
-        let failed = |source| Error::Write { file: display(path), source };
+        let failed = |source| Error::Write { file: visible(path), source };
         match end(path).map_err(failed)? {
             End::Stream(number) => {
                 open(number).map_err(|source| Self::error(to, Some(number), source))
@@ -56,10 +60,10 @@ impl Sink {
             End::Other => Ok(Self::Special),
             End::Nothing => Ok(Self::File),
             End::There(there) if there.is_file() => Ok(Self::File),
-            End::There(there) if there.is_dir() => Err(Error::NotRegular { file: display(path) }),
+            End::There(there) if there.is_dir() => Err(Error::NotRegular { file: visible(path) }),
             #[cfg(unix)]
             End::There(there) if there.file_type().is_block_device() && !force => {
-                Err(Error::Exists { file: display(path) })
+                Err(Error::Exists { file: visible(path) })
             }
             #[cfg(unix)]
             End::There(there) if there.file_type().is_socket() => Ok(Self::Socket),
@@ -152,16 +156,16 @@ fn stream(path: &Path) -> Option<End> {
     (folder.starts_with("/proc") && folder.ends_with("fd")).then_some(End::Other)
 }
 
-/// Returns a second handle of an open stream, without the buffer of the standard library, which
-/// would keep secrets.
 fn open(number: u32) -> io::Result<Sink> {
     ctru_program::check_open(number)?;
     Ok(Sink::Open { number, stream: duplicate(number)? })
 }
 
+/// Returns a second handle of an open stream, without the buffer of the standard library, which
+/// would keep secrets.
 #[cfg(unix)]
 #[allow(unsafe_code)] // The standard library has no other way from a number to a handle.
-fn duplicate(number: u32) -> io::Result<File> {
+pub(crate) fn duplicate(number: u32) -> io::Result<File> {
     let number = RawFd::try_from(number).map_err(io::Error::other)?;
     // SAFETY: the handle lives for one system call, which fails if there is no such stream. Nothing
     // closes streams in the meantime: no command that writes keys has a second thread.
@@ -170,7 +174,11 @@ fn duplicate(number: u32) -> io::Result<File> {
 }
 
 #[cfg(not(unix))]
-fn duplicate(_: u32) -> io::Result<File> {
+pub(crate) fn duplicate(number: u32) -> io::Result<File> {
     use std::os::windows::io::AsHandle;
-    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+    let owned = match number {
+        STDIN => io::stdin().as_handle().try_clone_to_owned(),
+        _ => io::stdout().as_handle().try_clone_to_owned(),
+    };
+    owned.map(File::from)
 }

@@ -12,7 +12,7 @@
 mod drbg;
 mod response;
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 
 use clap::Subcommand;
 use ctru_kem::engine::BatchEngine;
@@ -138,7 +138,7 @@ fn check_file(
 /// Reads a batch of records, or checks those that no engine checks. Returns `false` at the end of
 /// the file.
 fn read_batch(
-    lines: &mut Lines<impl BufRead>,
+    lines: &mut Lines,
     responses: &mut response::Reader,
     records: &mut Vec<(usize, Record)>,
     checked: &mut Vec<Checked>,

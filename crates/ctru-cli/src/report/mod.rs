@@ -3,10 +3,10 @@
 mod page;
 
 use std::fs;
-use std::io::BufRead;
 use std::path::PathBuf;
 
 use ctru_measure::Record;
+use ctru_program::visible;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -60,12 +60,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 fn short_name(file: &PathOrStdio) -> Option<String> {
     match file {
         PathOrStdio::Stdio => Some("standard input".to_owned()),
-        PathOrStdio::Path(path) => Some(ctru_program::visible(path.file_name()?)),
+        PathOrStdio::Path(path) => Some(visible(path.file_name()?)),
     }
 }
 
 /// Reads measurements, one per line.
-fn read(file: &str, mut lines: Lines<impl BufRead>) -> Result<Vec<Record>, Error> {
+fn read(file: &str, mut lines: Lines) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     loop {
         let line = lines.next()?.map(serde_json::from_slice);
@@ -93,7 +93,7 @@ fn write(args: &Args, page: String) -> Result<(), Error> {
         Ok(()) => true,
         Err(_) if args.out.is_dir() => false,
         Err(source) => {
-            return Err(Error::Write { file: names::display(&args.out), source });
+            return Err(Error::Write { file: visible(&args.out), source });
         }
     };
     let to = PathOrStdio::Path(args.out.join("report.html"));
