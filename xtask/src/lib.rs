@@ -7,7 +7,6 @@ pub mod dist;
 mod error;
 pub mod exhaust;
 pub mod families;
-pub mod gpu_bundle;
 mod isolated;
 mod kernels;
 pub mod machine_code;

@@ -5,9 +5,7 @@ use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{
-    build_ptx, dist, exhaust, gpu_bundle, machine_code, ptx_flow, ptx_report, structure, wrapper,
-};
+use xtask::{build_ptx, dist, exhaust, machine_code, ptx_flow, ptx_report, structure, wrapper};
 
 /// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
 #[derive(Parser)]
@@ -22,7 +20,6 @@ enum Job {
     BuildPtx(build_ptx::Options),
     PtxReport(ptx_report::Options),
     PtxFlow(ptx_flow::Options),
-    GpuBundle(gpu_bundle::Options),
     /// Checks the order of the crates and the references between modules
     ///
     /// Fails if a crate depends on one above it, or if the modules of a crate form a cycle.
@@ -44,7 +41,6 @@ fn main() -> ExitCode {
         Job::BuildPtx(options) => build_ptx::run(&options),
         Job::PtxReport(options) => ptx_report::run(&options),
         Job::PtxFlow(options) => ptx_flow::run(&options),
-        Job::GpuBundle(options) => gpu_bundle::run(&options),
         Job::Structure => structure::run(),
         Job::Exhaust(options) => exhaust::run(&options),
         Job::MachineCode(options) => machine_code::run(&options),
