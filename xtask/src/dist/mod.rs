@@ -1,6 +1,7 @@
 //! Makes the files of a release.
 
 mod debian;
+mod notices;
 mod packages;
 mod paths;
 mod programs;

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::notices;
 use super::workshop::Workshop;
 use crate::{Result, workspace};
 
@@ -23,9 +24,7 @@ const ARM: &str = "aarch64-unknown-linux-gnu";
 
 /// Makes the archives.
 pub(super) fn make(shop: &Workshop) -> Result<()> {
-    let packages = PROGRAMS.iter().flat_map(|(package, _)| ["-p", package]);
-    let build = ["build", "--release", "--quiet", "--locked", "-p", "ctru-capi"];
-    let build = build.into_iter().chain(packages);
+    let build = ["build", "--release", "--quiet", "--locked"].into_iter().chain(packages());
     shop.call("cargo", build.clone())?;
     archive(shop, "x86_64", &built(shop))?;
 
@@ -38,6 +37,11 @@ pub(super) fn make(shop: &Workshop) -> Result<()> {
     archive(shop, "aarch64", &shop.work.join("target").join(ARM).join("release"))
 }
 
+/// Returns the options of cargo that name the packages.
+pub(super) fn packages() -> impl Iterator<Item = &'static str> + Clone {
+    PROGRAMS.iter().flat_map(|(package, _)| ["-p", package]).chain(["-p", "ctru-capi"])
+}
+
 /// Returns the folder with what was built for this machine.
 pub(super) fn built(shop: &Workshop) -> PathBuf {
     shop.work.join("target/release")
@@ -48,7 +52,9 @@ fn archive(shop: &Workshop, processor: &str, folder: &Path) -> Result<()> {
     let glibc = glibc(shop, folder)?;
     let name = format!("ctru-{}-{processor}-linux-glibc2.{glibc}", shop.version);
     let others = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"].map(|file| (file, file));
-    shop.pack(&shop.gather(&name, &contents(folder, "", "lib", &others))?, &name)
+    let gathered = shop.gather(&name, &contents(folder, "", "lib", &others))?;
+    shop.put(&gathered.join(notices::FILE), notices::text(shop)?)?;
+    shop.pack(&gathered, &name)
 }
 
 /// Returns what was built into `folder`, and where it lies below `prefix`: programs, the library
