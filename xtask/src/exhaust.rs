@@ -14,9 +14,6 @@ pub struct Options {
     /// Run only the checks whose names contain this text, such as `modular` or `e8`
     #[arg(value_name = "TEXT")]
     only: Option<String>,
-    /// Number of checks that run at the same time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    threads: usize,
 }
 
 /// Runs the job.
@@ -36,7 +33,7 @@ pub fn run(options: &Options) -> Result<()> {
         "exhaust",
         "--",
     ]);
-    command.args(["--ignored", "--nocapture", "--test-threads", &options.threads.to_string()]);
+    command.args(["--ignored", "--nocapture", "--test-threads=1"]);
     command.args(&options.only);
     tools::output(command.stdout(Stdio::inherit()).stderr(Stdio::inherit()))?;
     Ok(())
