@@ -34,9 +34,8 @@ pub fn saved() -> Result<PathBuf> {
 }
 
 /// Writes `text`, which [`arranged`] has returned, to the files in `folder`.
-pub fn write(root: &Path, folder: &Path, text: &str) -> Result<()> {
-    let list = list(root)?;
-    for (file, part) in FILES.iter().zip(parts(text, &list)?) {
+pub fn write(folder: &Path, text: &str) -> Result<()> {
+    for (file, part) in FILES.iter().zip(parts(text, &list()?)?) {
         let path = folder.join(file).with_extension("ptx");
         fs::write(&path, part).at("write", &path)?;
     }
@@ -44,12 +43,12 @@ pub fn write(root: &Path, folder: &Path, text: &str) -> Result<()> {
 }
 
 /// Returns the text with its kernels in the order of [`FILES`].
-pub fn arranged(root: &Path, text: &str) -> Result<String> {
-    Ok(parts(text, &list(root)?)?.concat())
+pub fn arranged(text: &str) -> Result<String> {
+    Ok(parts(text, &list()?)?.concat())
 }
 
-fn list(root: &Path) -> Result<String> {
-    let path = root.join(LIST);
+fn list() -> Result<String> {
+    let path = workspace::root().join(LIST);
     fs::read_to_string(&path).at("read", &path)
 }
 

@@ -69,11 +69,11 @@ impl Kernels for Kem {
     }
 
     fn write(&self, text: &str) -> Result<()> {
-        families::write(&workspace::root(), &self.ptx(), text)
+        families::write(&self.ptx(), text)
     }
 
     fn arranged(&self, text: String) -> Result<String> {
-        families::arranged(&workspace::root(), &text)
+        families::arranged(&text)
     }
 
     fn arch(&self) -> &str {
