@@ -582,7 +582,7 @@ mod tests {
         let error = settle(published.into()).unwrap_err();
         assert!(matches!(error, Error::AfterWriting { .. }));
         let message = error.to_string();
-        let [first, second_name, last] = [&first, &second, &last].map(|path| visible(path));
+        let [first, second_name, last] = [&first, &second, &last].map(visible);
         let files = format!("all the same: {first} (the old one is {second_name}), {last}");
         assert!(message.ends_with(&files), "{message}");
         assert_eq!(fs::read(&second).unwrap(), b"old");

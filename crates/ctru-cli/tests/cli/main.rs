@@ -753,7 +753,7 @@ fn a_backend_can_be_chosen() {
     for (arguments, variable) in [
         ("info", "portable"),
         ("info --backend portable", "other"),
-        ("--backend portable info", ""),
+        ("--backend portable info", "other"),
     ] {
         let output = sandbox.command(arguments).env("CTRU_BACKEND", variable).output().unwrap();
         assert_contains(&stdout(&output), &["backend portable in use"]);
@@ -763,12 +763,16 @@ fn a_backend_can_be_chosen() {
     assert_contains(&table, &["(portable)"]);
 }
 
+/// Checks that an unknown backend is an error, and that an empty variable is as none.
 #[test]
 fn unknown_backends_are_refused() {
-    let output = Sandbox::new().run("--backend avx1024 info");
-    assert_eq!(output.status.code(), Some(2));
-    assert_contains(
-        &stderr(&output),
-        &["avx1024", "portable, neon, simd128, sse2, avx2 and avx512"],
-    );
+    let sandbox = Sandbox::new();
+    let info = |variable| sandbox.command("info").env("CTRU_BACKEND", variable).output().unwrap();
+    for output in [sandbox.run("--backend avx1024 info"), info("avx1024")] {
+        assert_eq!(output.status.code(), Some(2));
+        let names = "portable, neon, simd128, sse2, avx2 and avx512";
+        assert_contains(&stderr(&output), &["avx1024", names]);
+    }
+    let plain = sandbox.command("info").env_remove("CTRU_BACKEND").output().unwrap();
+    assert_eq!(stdout(&info("")), stdout(&plain));
 }

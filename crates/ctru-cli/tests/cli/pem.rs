@@ -109,12 +109,15 @@ fn what_does_not_fit_is_named() {
     sandbox.succeed("encaps --key k2.pub --ciphertext c2 --secret s");
     let block = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
     let text = String::from_utf8(sandbox.read("k.pub")).unwrap();
-    let wide = text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    sandbox.write("utf16", [&b"\xff\xfe"[..], &wide].concat());
-    sandbox.write("utf16-without-mark", wide);
+    let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<_>>();
+    sandbox.write("utf16", [&b"\xff\xfe"[..], &wide(u16::to_le_bytes)].concat());
+    sandbox.write("utf16-without-mark", wide(u16::to_le_bytes));
+    sandbox.write("utf16-big-endian", [b"x\n", &wide(u16::to_be_bytes)[..]].concat());
     sandbox.write("certificate", block("CERTIFICATE"));
     sandbox.write("encrypted", block("ENCRYPTED PRIVATE KEY"));
     sandbox.write("openssh", block("OPENSSH PRIVATE KEY"));
+    sandbox.write("rsa", block("RSA PRIVATE KEY"));
+    sandbox.write("pgp", block("PGP PUBLIC KEY BLOCK"));
     sandbox.write("ssh.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA me@here\n");
     sandbox.write("two", [block("CERTIFICATE"), block("EC PRIVATE KEY")].concat());
     sandbox.write("strange", block("CTRU PRIME 762 MIXED RADIX PUBLIC KEY"));
@@ -125,9 +128,12 @@ fn what_does_not_fit_is_named() {
     for (name, message) in [
         ("utf16", "UTF-16"),
         ("utf16-without-mark", "UTF-16"),
+        ("utf16-big-endian", "UTF-16"),
         ("certificate", "a certificate, not a public key"),
         ("encrypted", "an encrypted private key, not a public key"),
         ("openssh", "an OpenSSH key, not a public key"),
+        ("rsa", "a private key of RSA, not a public key"),
+        ("pgp", "an OpenPGP key or message, not a public key"),
         ("ssh.pub", "an OpenSSH public key, not a public key"),
         ("two", "a certificate, a private key of EC, not a public key"),
         ("strange", "\"CTRU PRIME 762 MIXED RADIX PUBLIC KEY\""),
