@@ -85,9 +85,6 @@ pub(crate) struct Args {
     /// Private key of this client, in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Draw the latencies into an SVG file
-    #[arg(long, value_name = "FILE")]
-    picture: Option<PathBuf>,
 }
 
 /// Reads a number of calls per second.
@@ -108,9 +105,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let measured = runtime.block_on(measure(args))?;
     runtime.shutdown_timeout(Duration::from_secs(1));
     measured.print(args.operations)?;
-    if let Some(path) = &args.picture {
-        measured.draw(path)?;
-    }
     Ok(if measured.calls() > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,16 +1,12 @@
-//! The results of a load, as a table and as a picture.
+//! The results of a load, as a table.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use hdrhistogram::Histogram;
-use plotters::prelude::*;
 use tonic::Status;
-
-use crate::Result;
 
 /// The latencies of calls, and the errors.
 #[derive(Clone, Debug)]
@@ -33,7 +29,7 @@ impl Measured {
     }
 
     /// Notes the end of a call.
-    pub(super) fn note(&mut self, latency: Duration, result: std::result::Result<(), Status>) {
+    pub(super) fn note(&mut self, latency: Duration, result: Result<(), Status>) {
         match (result, &mut self.latencies) {
             (Ok(()), Some(latencies)) => {
                 latencies.saturating_record(latency.as_micros().try_into().unwrap_or(u64::MAX));
@@ -88,42 +84,5 @@ impl Measured {
             row(format!("errors, {code}"), count.to_string());
         }
         writeln!(ctru_program::stdout()?, "{table}")
-    }
-
-    /// Draws the latency of each percentile, both on logarithmic axes.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub(super) fn draw(&self, path: &Path) -> Result<()> {
-        let Some(latencies) = &self.latencies else { return Ok(()) };
-        // The number of calls of which one is slower.
-        let one_of = |percentile: f64| 1.0 / (1.0 - percentile / 100.0);
-        let last = one_of(100.0 - 100.0 / (self.calls().max(10) as f64));
-        let points: Vec<(f64, f64)> = latencies
-            .iter_quantiles(5)
-            .map(|step| {
-                (one_of(step.percentile()).min(last), step.value_iterated_to() as f64 / 1e3)
-            })
-            .collect();
-        let highest = points.iter().map(|point| point.1).fold(1.0, f64::max);
-        let lowest = points.iter().map(|point| point.1).fold(highest, f64::min).max(1e-3);
-        let area = SVGBackend::new(path, (800, 450)).into_drawing_area();
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
-            .margin(20)
-            .x_label_area_size(40)
-            .y_label_area_size(60)
-            .build_cartesian_2d(
-                (1.0..last).log_scale(),
-                (lowest / 1.2..highest * 1.2).log_scale(),
-            )?;
-        chart
-            .configure_mesh()
-            .x_desc("one of this many calls is slower")
-            .y_desc("latency in ms")
-            .draw()?;
-        chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)))?;
-        area.present()?;
-        Ok(())
     }
 }
