@@ -1,7 +1,6 @@
 //! The operations per second that clients may ask for.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -25,44 +24,29 @@ pub(crate) struct Quotas {
     named: HashMap<String, u64>,
     /// The operations that a bucket holds at least.
     largest: usize,
-    identified: Buckets<Owner>,
+    identified: Buckets,
     /// The buckets of clients without an identity. They have a table of their own, so they cannot
     /// displace clients with one.
-    others: Buckets<Source>,
+    others: Buckets,
 }
 
-/// The buckets of one kind of clients.
-#[derive(Debug)]
-struct Buckets<K>(Mutex<HashMap<K, Bucket>>);
+type Buckets = Mutex<HashMap<Account, Bucket>>;
 
-impl<K: Eq + Hash> Buckets<K> {
-    /// Returns an empty table.
-    fn new() -> Self {
-        Self(Mutex::default())
-    }
-
-    fn spend(&self, client: K, new: Bucket, count: usize, now: Instant) -> Result<(), Fault> {
-        let mut buckets = lock(&self.0);
-        if buckets.len() >= CAPACITY && !buckets.contains_key(&client) {
-            buckets.retain(|_, bucket| !bucket.is_as_new(now));
-            if buckets.len() >= CAPACITY {
-                return Err(Fault::QuotaSpent);
-            }
-        }
-        buckets.entry(client).or_insert(new).spend(count, now)
-    }
-
-    fn give_back(&self, client: &K, count: usize) {
-        if let Some(bucket) = lock(&self.0).get_mut(client) {
-            bucket.give_back(count);
-        }
-    }
-}
+/// A client: its identity, and where it calls from if it has none.
+type Account = (Owner, Source);
 
 impl Quotas {
     pub(crate) fn new(default: Option<u64>, named: HashMap<String, u64>, largest: usize) -> Self {
-        let (identified, others) = (Buckets::new(), Buckets::new());
+        let (identified, others) = Default::default();
         Self { default, named, largest, identified, others }
+    }
+
+    /// Returns the table that has the bucket of a client, and its key there.
+    fn account(&self, peer: &Peer) -> (&Buckets, Account) {
+        match &peer.identity {
+            Some(_) => (&self.identified, (peer.owner, Source::Unknown)),
+            None => (&self.others, (peer.owner, peer.source)),
+        }
     }
 
     /// Takes `count` operations at the time `now`, or one for a call that asks for none.
@@ -76,19 +60,24 @@ impl Quotas {
         if rate == 0 {
             return Err(Fault::NoQuota);
         }
+        let (buckets, account) = self.account(peer);
+        let mut buckets = lock(buckets);
+        if buckets.len() >= CAPACITY && !buckets.contains_key(&account) {
+            buckets.retain(|_, bucket| !bucket.is_as_new(now));
+            if buckets.len() >= CAPACITY {
+                return Err(Fault::QuotaSpent);
+            }
+        }
         let rate = rate as f64;
         let new = Bucket::new(rate, rate.max(self.largest as f64), now);
-        match &peer.identity {
-            Some(_) => self.identified.spend(peer.owner, new, count, now),
-            None => self.others.spend(peer.source, new, count, now),
-        }
+        buckets.entry(account).or_insert(new).spend(count, now)
     }
 
     /// Gives back what a call has taken that was refused afterwards.
     pub(crate) fn give_back(&self, peer: &Peer, count: usize) {
-        match &peer.identity {
-            Some(_) => self.identified.give_back(&peer.owner, count),
-            None => self.others.give_back(&peer.source, count),
+        let (buckets, account) = self.account(peer);
+        if let Some(bucket) = lock(buckets).get_mut(&account) {
+            bucket.give_back(count);
         }
     }
 }
@@ -137,7 +126,7 @@ mod tests {
         assert_eq!(quotas.spend(&user(1), 10, start), Ok(()));
         assert_eq!(quotas.spend(&user(1), 1, start), Err(Fault::QuotaSpent));
         assert_eq!(quotas.spend(&user(2), 10, start), Ok(()));
-        assert_eq!((lock(&quotas.identified.0).len(), lock(&quotas.others.0).len()), (3, 6));
+        assert_eq!((lock(&quotas.identified).len(), lock(&quotas.others).len()), (3, 6));
         let unlimited = Quotas::new(None, HashMap::new(), 5);
         assert_eq!(unlimited.spend(&Peer::new(None, 1), usize::MAX, start), Ok(()));
     }
