@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -12,42 +12,24 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Call {
-    method: &'static str,
-    code: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Method {
-    method: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Operation {
-    operation: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct LaneName {
-    lane: &'static str,
-}
+/// A metric with a value for each value of `N` labels.
+type By<const N: usize, M> = Family<[(&'static str, &'static str); N], M>;
 
 /// The metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
-    calls: Family<Call, Counter>,
-    durations: Family<Method, Histogram>,
-    operations: Family<Operation, Counter>,
-    batch_sizes: Family<Operation, Histogram>,
-    engine_seconds: Family<Operation, Histogram>,
-    queue_delays: Family<LaneName, Histogram>,
+    calls: By<2, Counter>,
+    durations: By<1, Histogram>,
+    operations: By<1, Counter>,
+    batch_sizes: By<1, Histogram>,
+    engine_seconds: By<1, Histogram>,
+    queue_delays: By<1, Histogram>,
     /// The jobs that a full queue has refused.
     pub(crate) refused: Counter,
     /// The connections that failed before their first call.
     pub(crate) failed_handshakes: Counter,
     pub(crate) connections: Gauge,
-    waiting: Family<LaneName, Gauge>,
+    waiting: By<1, Gauge>,
     pub(crate) loaded_keys: Gauge,
     pub(crate) message_bytes: Gauge,
     pub(crate) device_bytes: Gauge<f64, AtomicU64>,
@@ -75,8 +57,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("ctru");
         let calls = Family::default();
         registry.register("calls", "Calls that have ended, by status code", calls.clone());
-        let durations: Family<Method, Histogram> =
-            Family::new_with_constructor(seconds as fn() -> _);
+        let durations = Family::new_with_constructor(seconds as fn() -> _);
         let help = "Time from the head of a call to the end of its answer";
         registry.register_with_unit("call_duration", help, Unit::Seconds, durations.clone());
         let operations = Family::default();
@@ -131,8 +112,8 @@ impl Metrics {
 
     /// Counts a call that has ended.
     pub(crate) fn call(&self, method: &'static str, code: Code, duration: Duration) {
-        self.calls.get_or_create(&Call { method, code: code_name(code) }).inc();
-        self.durations.get_or_create(&Method { method }).observe(duration.as_secs_f64());
+        self.calls.get_or_create(&[("method", method), ("code", code_name(code))]).inc();
+        self.durations.get_or_create(&[("method", method)]).observe(duration.as_secs_f64());
     }
 
     /// Counts a call of the engine with `count` operations, of which it has done `done`.
@@ -143,7 +124,7 @@ impl Metrics {
         done: usize,
         duration: Duration,
     ) {
-        let label = Operation { operation };
+        let label = [("operation", operation)];
         self.operations.get_or_create(&label).inc_by(done as u64);
         self.batch_sizes.get_or_create(&label).observe(count as f64);
         self.engine_seconds.get_or_create(&label).observe(duration.as_secs_f64());
@@ -151,12 +132,12 @@ impl Metrics {
 
     /// Counts a job that has left the queue.
     pub(crate) fn waited(&self, lane: &'static str, delay: Duration) {
-        self.queue_delays.get_or_create(&LaneName { lane }).observe(delay.as_secs_f64());
+        self.queue_delays.get_or_create(&[("lane", lane)]).observe(delay.as_secs_f64());
     }
 
     /// Notes how many operations wait in a lane.
     pub(crate) fn set_waiting(&self, lane: &'static str, operations: usize) {
-        self.waiting.get_or_create(&LaneName { lane }).set(operations as i64);
+        self.waiting.get_or_create(&[("lane", lane)]).set(operations as i64);
     }
 
     /// Returns all metrics as text.
