@@ -3,51 +3,32 @@
 use http::{HeaderMap, HeaderValue};
 use tonic::Code;
 use tracing::Span;
+use tracing::field::Empty;
 
 use crate::identity::Peer;
 
 /// Returns the span of a call. It continues the trace that the headers name.
-#[cfg(feature = "opentelemetry")]
+#[cfg_attr(not(feature = "opentelemetry"), allow(unused_variables))]
 pub(crate) fn begin(
     method: &'static str,
     id: &HeaderValue,
     peer: &Peer,
     headers: &HeaderMap,
 ) -> Span {
-    use opentelemetry::propagation::TextMapPropagator;
-    use opentelemetry_sdk::propagation::TraceContextPropagator;
-    use tracing::field::Empty;
-    use tracing_opentelemetry::OpenTelemetrySpanExt;
+    // The fields that are empty show nowhere until they are recorded.
     let span = tracing::debug_span!(
         "call",
         method,
         id = id.to_str().unwrap_or_default(),
         client = peer.identity.as_ref().map(|identity| identity.as_str()),
         code = Empty,
-        otel.name = method,
-        otel.kind = "server",
+        otel.name = Empty,
+        otel.kind = Empty,
         otel.status_code = Empty,
     );
-    let parent = TraceContextPropagator::new().extract(&traces::Headers(headers));
-    // Without a collector, the span belongs to no trace.
-    let _ = span.set_parent(parent);
+    #[cfg(feature = "opentelemetry")]
+    traces::begin(&span, method, headers);
     span
-}
-
-/// Returns the span of a call.
-#[cfg(not(feature = "opentelemetry"))]
-pub(crate) fn begin(
-    method: &'static str,
-    id: &HeaderValue,
-    peer: &Peer,
-    _headers: &HeaderMap,
-) -> Span {
-    tracing::debug_span!(
-        "call",
-        method,
-        id = id.to_str().unwrap_or_default(),
-        client = peer.identity.as_ref().map(|identity| identity.as_str()),
-    )
 }
 
 /// Notes how a call ended. `name` is the name of the status code.
@@ -76,10 +57,20 @@ fn is_failure(code: Code) -> bool {
 #[cfg(feature = "opentelemetry")]
 mod traces {
     use http::{HeaderMap, HeaderName};
-    use opentelemetry::propagation::Extractor;
+    use opentelemetry::propagation::{Extractor, TextMapPropagator};
+    use opentelemetry_sdk::propagation::TraceContextPropagator;
+    use tracing::Span;
+    use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+    /// Makes a span a part of the trace that the headers name.
+    pub(super) fn begin(span: &Span, method: &str, headers: &HeaderMap) {
+        span.record("otel.name", method).record("otel.kind", "server");
+        // Without a collector, the span belongs to no trace.
+        let _ = span.set_parent(TraceContextPropagator::new().extract(&Headers(headers)));
+    }
 
     /// The headers of a call, which can name its trace.
-    pub(super) struct Headers<'a>(pub(super) &'a HeaderMap);
+    struct Headers<'a>(&'a HeaderMap);
 
     impl Extractor for Headers<'_> {
         fn get(&self, key: &str) -> Option<&str> {
