@@ -43,27 +43,12 @@ mod tests {
 
     #[test]
     fn messages_show_no_keys_and_no_names() {
-        let (name, keys) = ("5ec8e7".to_owned(), Bytes::from_static(b"5ec8e7"));
-        let load = load_keys_request::Keys::PrivateKeys(keys.clone());
-        let encapsulate = encapsulate_request::Key::Loaded(name.clone());
-        let decapsulate = decapsulate_request::Key::Loaded(name.clone());
-        let shown: [&dyn fmt::Debug; 13] = [
-            &GenerateKeysResponse { public_keys: keys.clone(), private_keys: keys.clone() },
-            &SealKeysRequest { scheme: None, private_keys: keys.clone() },
-            &SealKeysResponse { private_keys: keys.clone() },
-            &load,
-            &LoadKeysRequest { scheme: None, keys: Some(load.clone()) },
-            &LoadKeysResponse { name: name.clone(), ..LoadKeysResponse::default() },
-            &UnloadKeysRequest { name },
-            &encapsulate,
-            &EncapsulateRequest { scheme: None, key: Some(encapsulate.clone()), count: 1 },
-            &EncapsulateResponse { ciphertexts: keys.clone(), shared_secrets: keys.clone() },
-            &decapsulate,
-            &DecapsulateRequest {
-                scheme: None,
-                key: Some(decapsulate.clone()),
-                ciphertexts: keys.clone(),
-            },
+        let key = encapsulate_request::Key::Loaded("5ec8e7".into());
+        let keys = Bytes::from_static(b"5ec8e7");
+        // If one of the others had a derived `Debug`, it would have two.
+        let shown: [&dyn fmt::Debug; 3] = [
+            &key.clone(),
+            &EncapsulateRequest { scheme: None, key: Some(key), count: 1 },
             &DecapsulateResponse { shared_secrets: keys },
         ];
         for message in shown {
