@@ -161,19 +161,32 @@ fn is_certificate(der: &[u8]) -> bool {
     EndEntityCert::try_from(&CertificateDer::from(der)).is_ok()
 }
 
+/// Returns the bytes of the parts of a file that `is_wanted` accepts by their label, if they have
+/// one, and their content.
+///
+/// # Errors
+/// If the file cannot be read, or has none.
+fn wanted(
+    path: &Path,
+    what: &'static str,
+    is_wanted: fn(Option<&str>, &[u8]) -> bool,
+) -> Result<Vec<Vec<u8>>, TlsFileError> {
+    let parts = parts(&fs::read(path)?)?;
+    let wanted = parts.iter().filter(|part| is_wanted(part.label.as_deref(), &part.bytes));
+    let found: Vec<_> = wanted.map(|part| part.bytes.to_vec()).collect();
+    if found.is_empty() { Err(missing(what, &parts)) } else { Ok(found) }
+}
+
 /// Reads the certificates of a file.
 ///
 /// # Errors
 /// If the file cannot be read, or has none.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
-    let parts = parts(&fs::read(path)?)?;
-    let wanted = |part: &&Part| match part.label.as_deref() {
+    let found = wanted(path, "certificate", |label, bytes| match label {
         Some(label) => matches!(label, "CERTIFICATE" | "X509 CERTIFICATE"),
-        None => is_certificate(&part.bytes),
-    };
-    let found: Vec<_> =
-        parts.iter().filter(wanted).map(|part| CertificateDer::from(part.bytes.to_vec())).collect();
-    if found.is_empty() { Err(missing("certificate", &parts)) } else { Ok(found) }
+        None => is_certificate(bytes),
+    })?;
+    Ok(found.into_iter().map(CertificateDer::from).collect())
 }
 
 /// Reads the lists of revoked certificates of a file.
@@ -183,19 +196,12 @@ pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, 
 pub(super) fn revocation_lists(
     path: &Path,
 ) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsFileError> {
-    let parts = parts(&fs::read(path)?)?;
     // A list in DER is checked when it is used.
-    let wanted = |part: &&Part| match part.label.as_deref() {
+    let found = wanted(path, "list of revoked certificates", |label, bytes| match label {
         Some(label) => label == "X509 CRL",
-        None => !is_certificate(&part.bytes),
-    };
-    let found: Vec<_> = parts
-        .iter()
-        .filter(wanted)
-        .map(|part| CertificateRevocationListDer::from(part.bytes.to_vec()))
-        .collect();
-    let wanted = "list of revoked certificates";
-    if found.is_empty() { Err(missing(wanted, &parts)) } else { Ok(found) }
+        None => !is_certificate(bytes),
+    })?;
+    Ok(found.into_iter().map(CertificateRevocationListDer::from).collect())
 }
 
 /// Reads the private key of a file, and wipes what it has read. rustls keeps the key as long as it
