@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use ctru_kem::Parameters;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -200,13 +199,7 @@ impl ServerOptions {
         let ServiceOptions { max_message, max_batch, .. } = self.service;
         let (max_stream_batch, max_queue) =
             (self.service.max_stream_batch(calls), self.service.max_queue(calls));
-        let largest = Parameters::ALL
-            .iter()
-            .copied()
-            .map(|scheme| Limits::new(scheme, max_message))
-            .map(|limits| limits.operations())
-            .max()
-            .unwrap_or(0);
+        let largest = Limits::of_all(max_message).iter().map(Limits::operations).max().unwrap_or(0);
         let limits = [
             ("--max-message", max_message, LEAST_MESSAGE, MOST_MESSAGE),
             ("--max-batch", max_batch, 1, usize::MAX),

@@ -103,12 +103,8 @@ impl Service {
         };
         let mut server_id = [0; 16];
         getrandom::fill(&mut server_id)?;
-        let limits: Vec<Limits> = Parameters::ALL
-            .iter()
-            .copied()
-            .map(|scheme| Limits::new(scheme, options.max_message))
-            .collect();
-        let largest = limits.iter().map(|limits| limits.operations()).max().unwrap_or(0);
+        let limits = Limits::of_all(options.max_message);
+        let largest = limits.iter().map(Limits::operations).max().unwrap_or(0);
         let named = options.client_rates.iter().cloned().collect();
         let quotas = Quotas::new(options.rate, named, largest);
         let loaded = LoadedKeys::new(loaded::Limits {
@@ -121,7 +117,7 @@ impl Service {
         Ok(Self(Arc::new(State {
             engine: engines.name,
             server_id: const_hex::encode(server_id),
-            limits: std::array::from_fn(|index| limits[index]),
+            limits,
             shared,
             loaded,
             quotas,

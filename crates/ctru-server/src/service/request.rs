@@ -43,6 +43,11 @@ impl Limits {
         }
     }
 
+    /// Returns the limits of all schemes.
+    pub(crate) fn of_all(bytes: usize) -> [Self; Parameters::ALL.len()] {
+        std::array::from_fn(|index| Self::new(Parameters::ALL[index], bytes))
+    }
+
     /// Returns the most operations of one message.
     pub(crate) fn operations(&self) -> usize {
         self.answers.max(self.ciphertexts)
@@ -137,11 +142,18 @@ impl Private<'_> {
         Ok((self.allow(form)?, bytes.len() / size))
     }
 
-    /// Returns the form of `count` keys in `private_keys`.
+    /// Returns the form of `count` keys in `private_keys`, or with `is_single` of the one key in
+    /// `private_key`.
     ///
     /// # Errors
     /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
-    fn form_of(self, scheme: Parameters, bytes: &[u8], count: usize) -> Result<Form, Fault> {
+    fn form_of(
+        self,
+        scheme: Parameters,
+        is_single: bool,
+        bytes: &[u8],
+        count: usize,
+    ) -> Result<Form, Fault> {
         let plain = scheme.sizes().decapsulation_key;
         let sealed = plain + sealing::OVERHEAD;
         if bytes.len() == count * sealed {
@@ -151,34 +163,15 @@ impl Private<'_> {
             return self.allow(Form::Plain);
         }
         let reason = format!(
-            "{} bytes in all, {count} keys have {} bytes (plain) or {} bytes (sealed)",
-            bytes.len(),
-            count * plain,
-            count * sealed
+            "{} bytes in all, not {count} times {plain} bytes (plain) or {sealed} bytes (sealed)",
+            bytes.len()
         );
+        if is_single {
+            return Err(Fault::invalid("private_key", None, reason));
+        }
         let size = if self.sealer.knows(bytes) { sealed } else { plain };
         // The number of the first key that is incomplete or missing, or that nothing asks for.
         Err(Fault::invalid("private_keys", count.min(bytes.len() / size), reason))
-    }
-
-    /// Returns the form of the key in `private_key`.
-    ///
-    /// # Errors
-    /// [`Fault::Invalid`] if the length fits neither form, or the faults of [`allow`](Self::allow).
-    fn form(self, scheme: Parameters, bytes: &[u8]) -> Result<Form, Fault> {
-        let plain = scheme.sizes().decapsulation_key;
-        let sealed = plain + sealing::OVERHEAD;
-        if bytes.len() == plain {
-            return self.allow(Form::Plain);
-        }
-        if bytes.len() == sealed {
-            return self.allow(Form::Sealed);
-        }
-        let reason = format!(
-            "{} bytes, a private key has {plain} bytes (plain) or {sealed} bytes (sealed)",
-            bytes.len()
-        );
-        Err(Fault::invalid("private_key", None, reason))
     }
 }
 
@@ -279,12 +272,12 @@ pub(super) fn decapsulation(
         Some(Key::PrivateKeys(bytes)) => {
             let form = match (bytes.len(), count) {
                 (0, 0) => Form::Plain,
-                _ => private.form_of(scheme, &bytes, count)?,
+                _ => private.form_of(scheme, false, &bytes, count)?,
             };
             Ok((Keys::Each(form, bytes), count))
         }
         Some(Key::PrivateKey(bytes)) => {
-            Ok((Keys::One(private.form(scheme, &bytes)?, bytes), count))
+            Ok((Keys::One(private.form_of(scheme, true, &bytes, 1)?, bytes), count))
         }
         Some(Key::Loaded(name)) => loaded(scheme, find(&name)?, false, "ciphertexts", count),
     }

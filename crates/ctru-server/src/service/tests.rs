@@ -70,9 +70,7 @@ fn generate(count: u32) -> GenerateKeysRequest {
 async fn refused_calls_spend_no_quota() {
     // As much as the largest message has.
     let max_message = 16 << 10;
-    let limits =
-        Parameters::ALL.iter().copied().map(|scheme| Limits::new(scheme, max_message).operations());
-    let most = limits.max().unwrap();
+    let most = Limits::of_all(max_message).iter().map(Limits::operations).max().unwrap();
     let Service(state) = start_idle(ServiceOptions {
         rate: Some(most as u64),
         max_message,
