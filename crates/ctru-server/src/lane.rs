@@ -36,10 +36,10 @@ pub(crate) struct Options {
     pub(crate) capacity: usize,
 }
 
-/// A lane. Dropping it ends its threads when they have computed all waiting jobs.
+/// A lane. Dropping it closes it.
 pub(crate) struct Lane {
     inner: Arc<Inner>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 struct Inner {
@@ -53,8 +53,8 @@ struct Inner {
 struct State {
     queue: FairQueue<Group, Job>,
     is_closed: bool,
-    /// When dead jobs were removed for the last time.
-    swept: Instant,
+    /// When dead jobs may be removed again.
+    next_sweep: Instant,
 }
 
 /// The group of a job. Jobs of the same group can be computed together.
@@ -80,7 +80,7 @@ impl Lane {
         shared: Arc<Shared>,
     ) -> io::Result<Self> {
         let queue = FairQueue::new(options.capacity);
-        let state = State { queue, is_closed: false, swept: Instant::now() };
+        let state = State { queue, is_closed: false, next_sweep: Instant::now() };
         let inner = Arc::new(Inner {
             options,
             engine,
@@ -88,12 +88,11 @@ impl Lane {
             state: Mutex::new(state),
             changed: Condvar::new(),
         });
-        let lane = Self { inner, threads: Mutex::default() };
+        let mut lane = Self { inner, threads: Vec::new() };
         for number in 0..options.threads {
             let inner = Arc::clone(&lane.inner);
             let builder = thread::Builder::new().name(format!("{}-{number}", options.name));
-            let thread = builder.spawn(move || inner.work())?;
-            lock(&lane.threads).push(thread);
+            lane.threads.push(builder.spawn(move || inner.work())?);
         }
         Ok(lane)
     }
@@ -106,22 +105,12 @@ impl Lane {
 
     /// Returns whether all threads have ended.
     pub(crate) fn has_ended(&self) -> bool {
-        lock(&self.threads).iter().all(JoinHandle::is_finished)
+        self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Stops waiting for the threads. Those that still run end by themselves.
-    pub(crate) fn leave(&self) {
-        lock(&self.threads).retain(JoinHandle::is_finished);
-    }
-
-    /// Notes that keys were unloaded.
-    pub(crate) fn unloaded(&self) {
-        self.inner.engine.unloaded();
-    }
-
-    /// Wipes the engine if it is due, or with `all` if it was used.
-    pub(crate) fn wipe(&self, all: bool) {
-        self.inner.engine.wipe(all, &self.inner.shared);
+    /// Returns the engine.
+    pub(crate) fn engine(&self) -> &LaneEngine {
+        &self.inner.engine
     }
 
     /// Returns the number of operations that wait.
@@ -152,14 +141,15 @@ impl Lane {
             return changed.notify_one();
         }
         let mut refused = state.queue.push(group, share, job, count, now).err();
-        if refused.is_some() && now.saturating_duration_since(state.swept) > SWEEP {
-            state.swept = now;
-            for job in state.queue.remove_if(|job| job.is_dead(now)) {
-                job.refuse(Fault::Expired);
-            }
+        let mut dead = Vec::new();
+        if refused.is_some() && now >= state.next_sweep {
+            dead = state.queue.remove_if(|job| job.is_dead(now));
+            // However many messages wait, the lock is free for most of the time.
+            state.next_sweep = Instant::now() + SWEEP.max(9 * now.elapsed());
             refused = refused.and_then(|job| state.queue.push(group, share, job, count, now).err());
         }
         drop(state);
+        dead.into_iter().for_each(|job| job.refuse(Fault::Expired));
         match refused {
             None => changed.notify_one(),
             Some(job) => {
@@ -173,13 +163,6 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         self.close();
-        let threads = std::mem::take(&mut *lock(&self.threads));
-        for thread in threads {
-            // A thread catches the panics of its batches, so this is an error of the lane itself.
-            if thread.join().is_err() {
-                tracing::error!("a thread of a lane has panicked");
-            }
-        }
     }
 }
 

@@ -357,7 +357,7 @@ impl Server {
                 let (service, bytes) = (admin.service.clone(), device_bytes.clone());
                 // The driver may wait for the device.
                 let bytes = tokio::task::spawn_blocking(move || {
-                    service.wipe_engines();
+                    service.wipe(false);
                     bytes.and_then(|bytes| bytes())
                 });
                 if let Ok(Some(bytes)) = bytes.await {

@@ -139,9 +139,13 @@ impl Service {
         metrics.set_waiting("large", state.large.waiting());
     }
 
-    /// Wipes the engines that have not been used for a while. May wait for the device.
-    pub(crate) fn wipe_engines(&self) {
-        self.0.wipe(false);
+    /// Wipes the engines of both lanes, which can be the same: those that are due, or with `all`
+    /// each engine that was used. May wait for the device.
+    pub(crate) fn wipe(&self, all: bool) {
+        let Self(state) = self;
+        for lane in [&state.small, &state.large] {
+            lane.engine().wipe(all, &state.shared);
+        }
     }
 
     /// Forgets all loaded keys.
@@ -163,13 +167,10 @@ impl Service {
         };
         if tokio::time::timeout(limit, ended).await.is_err() {
             tracing::warn!("a thread of a lane still computes");
-            for lane in lanes {
-                lane.leave();
-            }
         }
         // Also if a thread still computes: the engine holds secrets of earlier calls.
-        let Self(state) = self.clone();
-        let wiped = tokio::task::spawn_blocking(move || state.wipe(true));
+        let service = self.clone();
+        let wiped = tokio::task::spawn_blocking(move || service.wipe(true));
         if tokio::time::timeout(limit, wiped).await.is_err() {
             tracing::warn!("an engine is still being wiped");
         }
@@ -185,14 +186,6 @@ struct Prepared<T> {
 }
 
 impl State {
-    /// Wipes the engines of both lanes, which can be the same: those that are due, or with `all`
-    /// each engine that was used.
-    fn wipe(&self, all: bool) {
-        for lane in [&self.small, &self.large] {
-            lane.wipe(all);
-        }
-    }
-
     /// Drops loaded keys on a thread that may wait for the device. Copies that the engine has
     /// elsewhere are wiped within a second.
     fn forget(self: &Arc<Self>, keys: Vec<Loaded>) {
@@ -203,7 +196,7 @@ impl State {
         drop(tokio::task::spawn_blocking(move || {
             drop(keys);
             for lane in [&state.small, &state.large] {
-                lane.unloaded();
+                lane.engine().unloaded();
             }
         }));
     }
