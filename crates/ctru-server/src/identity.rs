@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
+use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of a client's identity, or zeros where clients are not identified. Sealed and loaded
@@ -83,7 +84,7 @@ fn is_clear(name: &str) -> bool {
 impl Identity {
     /// Returns the identity that a URI gives. Its scheme and its host are in lower case, because
     /// the case does not distinguish them (RFC 3986, section 6.2.2.1).
-    pub(crate) fn of_uri(name: &str) -> Option<Self> {
+    fn of_uri(name: &str) -> Option<Self> {
         let (scheme, rest) = name.split_once(':').filter(|_| is_clear(name))?;
         let scheme = scheme.to_ascii_lowercase();
         let Some(rest) = rest.strip_prefix("//") else {
@@ -97,7 +98,7 @@ impl Identity {
 
     /// Returns the identity that a DNS name gives. It is in lower case, because the case does not
     /// distinguish such names (RFC 5280, section 7.2).
-    pub(crate) fn of_dns(name: &str) -> Option<Self> {
+    fn of_dns(name: &str) -> Option<Self> {
         is_clear(name).then(|| Self(format!("dns:{}", name.to_ascii_lowercase())))
     }
 
@@ -107,13 +108,18 @@ impl Identity {
         Self(format!("dns:{name}"))
     }
 
+    /// Returns the identity that a name gives.
+    pub(crate) fn of(kind: NameKind, name: &str) -> Option<Self> {
+        match kind {
+            NameKind::Uri => Self::of_uri(name),
+            NameKind::Dns => Self::of_dns(name),
+        }
+    }
+
     /// Reads `uri:NAME` or `dns:NAME`.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        match text.split_once(':')? {
-            ("uri", name) => Self::of_uri(name),
-            ("dns", name) => Self::of_dns(name),
-            _ => None,
-        }
+        let (kind, name) = text.split_once(':')?;
+        Self::of(NameKind::from_str(kind, false).ok()?, name)
     }
 
     /// Returns the text, such as `dns:frontend.example`.

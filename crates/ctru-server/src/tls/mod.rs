@@ -10,16 +10,12 @@ use std::time::{Duration, SystemTime};
 
 use der::asn1::{AnyRef, GeneralizedTime, UtcTime};
 use der::{Decode, Reader, Tag, Tagged};
-use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, InconsistentKeys,
-    NamedGroup, OtherError, RootCertStore, ServerConfig, SignatureScheme,
-};
+use rustls::{Error, InconsistentKeys, NamedGroup, RootCertStore, ServerConfig};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -144,7 +140,7 @@ pub(crate) struct Configured {
     post_quantum: Arc<ServerConfig>,
     /// The settings for all other clients.
     others: Arc<ServerConfig>,
-    clients: Option<Arc<Named>>,
+    clients: Option<Clients>,
 }
 
 /// The TLS of a server, whose files can be read again.
@@ -181,14 +177,14 @@ impl TlsOptions {
     /// # Errors
     /// [`TlsError`] if a file cannot be read, or if its content is refused.
     fn read(&self) -> Result<Configured, TlsError> {
-        let clients = self.clients.as_ref().map(Named::read).transpose()?.map(Arc::new);
+        let clients = self.clients.as_ref().map(Clients::read).transpose()?;
         let certified = Arc::new(certified(&self.certificate, &self.key)?);
         let config = |provider: Arc<CryptoProvider>| -> Result<Arc<ServerConfig>, TlsError> {
             let builder = ServerConfig::builder_with_provider(provider)
                 .with_protocol_versions(&[&rustls::version::TLS13])?;
             let builder = match &clients {
                 None => builder.with_no_client_auth(),
-                Some(clients) => builder.with_client_cert_verifier(Arc::<Named>::clone(clients)),
+                Some(of) => builder.with_client_cert_verifier(Arc::clone(&of.verifier)),
             };
             let certified = SingleCertAndKey::from(Arc::clone(&certified));
             let mut config = builder.with_cert_resolver(Arc::new(certified));
@@ -249,7 +245,8 @@ impl Tls {
         let Some(clients) = &configured.clients else { return Ok((stream, None)) };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
         let first = chain.first().ok_or_else(|| io::Error::other("there is no certificate"))?;
-        let identity = identity(first, clients.names).map_err(io::Error::other)?;
+        let refused = |reason| io::Error::new(io::ErrorKind::InvalidData, reason);
+        let identity = identity(first, clients.names).map_err(refused)?;
         let end = clients.end(&chain);
         Ok((stream, Some(Certified { identity, chain, end, configured: receiver })))
     }
@@ -289,23 +286,14 @@ impl Certified {
 fn identity(certificate: &CertificateDer<'_>, names: NameKind) -> Result<Identity, &'static str> {
     let certificate = EndEntityCert::try_from(certificate);
     let certificate = certificate.map_err(|_| "the certificate cannot be read")?;
-    match names {
-        NameKind::Uri => {
-            let mut names = certificate.valid_uri_names();
-            let name = names.next().ok_or("the certificate has no URI")?;
-            if names.next().is_some() {
-                return Err("the certificate has several URIs");
-            }
-            Identity::of_uri(name).ok_or("the URI of the certificate is none, or has a wildcard")
-        }
-        NameKind::Dns => {
-            let mut names = certificate.valid_dns_names();
-            let name = names.next().ok_or("the certificate has no DNS name")?;
-            if names.next().is_some() {
-                return Err("the certificate has several DNS names");
-            }
-            Identity::of_dns(name).ok_or("the DNS name of the certificate has a wildcard")
-        }
+    let found: Vec<&str> = match names {
+        NameKind::Uri => certificate.valid_uri_names().collect(),
+        NameKind::Dns => certificate.valid_dns_names().collect(),
+    };
+    match found[..] {
+        [] => Err("the certificate has no name of the kind that identifies clients"),
+        [name] => Identity::of(names, name).ok_or("the name in the certificate is not clear"),
+        _ => Err("the certificate has several names of the kind that identifies clients"),
     }
 }
 
@@ -335,14 +323,14 @@ fn not_after(certificate: &CertificateDer<'_>) -> der::Result<Duration> {
     })
 }
 
-/// Accepts certificates that have a name of the right kind.
+/// The certificates of clients that are accepted, and the names that identify clients.
 #[derive(Debug)]
-struct Named {
-    inner: Arc<dyn ClientCertVerifier>,
+struct Clients {
+    verifier: Arc<dyn ClientCertVerifier>,
     names: NameKind,
 }
 
-impl Named {
+impl Clients {
     /// Reads the files.
     ///
     /// # Errors
@@ -354,7 +342,7 @@ impl Named {
             let lists = files::revocation_lists(path).map_err(file(path))?;
             builder = builder.with_crls(lists).enforce_revocation_expiration();
         }
-        Ok(Self { inner: builder.build()?, names: options.names })
+        Ok(Self { verifier: builder.build()?, names: options.names })
     }
 
     /// Checks a chain at a time since 1970.
@@ -363,7 +351,8 @@ impl Named {
     /// If it is refused.
     fn verify(&self, chain: &[CertificateDer<'_>], at: Duration) -> Result<(), Error> {
         let (first, others) = chain.split_first().ok_or(Error::NoCertificatesPresented)?;
-        self.verify_client_cert(first, others, UnixTime::since_unix_epoch(at)).map(drop)
+        let at = UnixTime::since_unix_epoch(at);
+        self.verifier.verify_client_cert(first, others, at).map(drop)
     }
 
     /// Returns the time until which a chain is valid, since 1970. A chain that cannot be read is no
@@ -375,49 +364,5 @@ impl Named {
         let is_end = |end: &Duration| self.verify(chain, *end + Duration::from_secs(1)).is_err();
         let now = now();
         ends.into_iter().filter(|end| *end >= now).find(is_end).unwrap_or(now)
-    }
-}
-
-impl ClientCertVerifier for Named {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.inner.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        let verified = self.inner.verify_client_cert(certificate, intermediates, now)?;
-        match identity(certificate, self.names) {
-            Ok(_) => Ok(verified),
-            Err(reason) => {
-                let reason = OtherError(Arc::new(io::Error::other(reason)));
-                Err(CertificateError::Other(reason).into())
-            }
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
     }
 }
