@@ -38,6 +38,8 @@ enum LogFormat {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
+    server: ServerOptions,
+    #[command(flatten)]
     engine: EngineArgs,
 
     /// Certificate chain of the server, in PEM, or its certificate in DER
@@ -61,8 +63,6 @@ pub(crate) struct Args {
     /// The kind of name in its certificate that identifies a client
     #[arg(long, value_enum, requires = "client_ca", help_heading = "TLS")]
     client_name: Option<NameKind>,
-    #[command(flatten)]
-    server: ServerOptions,
 
     /// After SIGTERM, how long the server goes on as before while its health says that it leaves
     #[arg(

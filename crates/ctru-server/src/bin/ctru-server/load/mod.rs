@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use ctru_server::ClientTls;
 use tokio::sync::{Semaphore, mpsc};
+use tokio_stream::StreamExt;
+use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
 use ctru_kem::Set;
@@ -268,7 +270,8 @@ async fn streamed(channel: Channel, work: Work, times: Times) -> Measured {
             begun.push_back(Instant::now());
         }
         let Some(begin) = begun.pop_front() else { return measured };
-        let result = answers.next().await;
+        let ended = || Err(Status::unavailable("the stream has ended"));
+        let result = answers.next().await.unwrap_or_else(ended);
         let (end, is_error) = (Instant::now(), result.is_err());
         if end >= times.from && end < times.until {
             measured.note(end - begin, result);

@@ -27,13 +27,7 @@ pub(super) enum Work {
 }
 
 /// The answers of a stream.
-pub(super) struct Answers(Pin<Box<dyn Stream<Item = std::result::Result<(), Status>> + Send>>);
-
-impl Answers {
-    pub(super) async fn next(&mut self) -> std::result::Result<(), Status> {
-        self.0.next().await.unwrap_or(Err(Status::unavailable("the stream has ended")))
-    }
-}
+pub(super) type Answers = Pin<Box<dyn Stream<Item = std::result::Result<(), Status>> + Send>>;
 
 fn client(channel: Channel) -> KemClient<Channel> {
     KemClient::new(channel)
@@ -93,7 +87,7 @@ impl Work {
     ) -> std::result::Result<Answers, Status> {
         let mut calls = client(channel);
         let messages = ReceiverStream::new(messages);
-        Ok(Answers(match self.clone() {
+        Ok(match self.clone() {
             Self::Encapsulate(request) => {
                 let messages = messages.map(move |()| request.clone());
                 let answers = calls.encapsulate_stream(messages).await?.into_inner();
@@ -104,6 +98,6 @@ impl Work {
                 let answers = calls.decapsulate_stream(messages).await?.into_inner();
                 Box::pin(answers.map(|answer| answer.map(drop)))
             }
-        }))
+        })
     }
 }
