@@ -67,13 +67,12 @@ fn rows_of(rows: &[u8], row: usize, range: &Range<usize>) -> Vec<u8> {
 impl Computer<'_> {
     /// Computes jobs of one kind, and answers all of them.
     pub(crate) fn run(&self, kind: Kind, jobs: Vec<Job>) {
-        let slots: Slots = jobs.into_iter().map(Some).collect();
         match kind {
-            Kind::Generate => self.generate(slots),
-            Kind::Seal => self.seal(slots),
-            Kind::Load => self.load(slots),
-            Kind::Encapsulate => self.encapsulate(slots),
-            Kind::Decapsulate => self.decapsulate(slots),
+            Kind::Generate => self.generate(jobs),
+            Kind::Seal => self.seal(jobs),
+            Kind::Load => self.load(jobs),
+            Kind::Encapsulate => self.encapsulate(jobs.into_iter().map(Some).collect()),
+            Kind::Decapsulate => self.decapsulate(jobs.into_iter().map(Some).collect()),
         }
     }
 
@@ -113,9 +112,8 @@ impl Computer<'_> {
         fault
     }
 
-    fn generate(&self, mut slots: Slots) {
-        let counts: Vec<usize> = slots.iter().flatten().map(|job| job.count).collect();
-        let total: usize = counts.iter().sum();
+    fn generate(&self, jobs: Vec<Job>) {
+        let total = jobs.iter().map(|job| job.count).sum();
         let sizes = self.scheme.sizes();
         let mut public = vec![0; total * sizes.encapsulation_key];
         let mut private = Zeroizing::new(vec![0; total * sizes.decapsulation_key]);
@@ -124,10 +122,8 @@ impl Computer<'_> {
         });
         let done = done.map_err(|error| self.fault(&error));
         let mut end = 0;
-        for (slot, count) in slots.iter_mut().zip(counts) {
-            let Some(Job { owner, work: Work::Generate { form, reply }, .. }) = slot.take() else {
-                continue;
-            };
+        for Job { owner, count, work, held, .. } in jobs {
+            let Work::Generate { form, reply } = work else { continue };
             let own = end..end + count;
             end = own.end;
             let answer = done.clone().and_then(|()| {
@@ -139,12 +135,13 @@ impl Computer<'_> {
                 };
                 Ok(GenerateKeysResponse { public_keys, private_keys })
             });
+            drop(held);
             drop(reply.send(answer));
         }
     }
 
-    fn seal(&self, slots: Slots) {
-        for Job { owner, work, held, .. } in slots.into_iter().flatten() {
+    fn seal(&self, jobs: Vec<Job>) {
+        for Job { owner, work, held, .. } in jobs {
             let Work::Seal { form, keys, reply } = work else { continue };
             let reader = self.reader(owner);
             let answer = reader.private(form, Purpose::Seal, false, &keys).and_then(|rows| {
@@ -159,14 +156,14 @@ impl Computer<'_> {
         }
     }
 
-    fn load(&self, slots: Slots) {
+    fn load(&self, jobs: Vec<Job>) {
         let &Self { engine, scheme, .. } = self;
         let fault = |error| match error {
             EngineError::EncapsulationKey { row, error } => invalid_public(false, row, &error),
             EngineError::DecapsulationKey { row, error } => invalid_private(false, row, &error),
             error => self.fault(&error),
         };
-        for Job { owner, work, held, .. } in slots.into_iter().flatten() {
+        for Job { owner, work, held, .. } in jobs {
             let Work::Load { form, keys, reply } = work else { continue };
             let loaded = if form == Form::Public {
                 let count = keys.len() / scheme.sizes().encapsulation_key;
