@@ -119,6 +119,11 @@ impl Authority {
         ClientTlsConfig::new().ca_certificate(ca).domain_name("localhost")
     }
 
+    /// Returns what a client with a DNS name knows.
+    pub(crate) fn named(&self, name: &str) -> ClientTlsConfig {
+        self.trust().identity(self.client(name))
+    }
+
     /// Returns the certificate of a client with a DNS name.
     pub(crate) fn client(&self, name: &str) -> Identity {
         let (certificate, key) = self.sign(vec![dns(name)]);

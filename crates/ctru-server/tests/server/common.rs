@@ -23,6 +23,7 @@ use ctru_server::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tempfile::NamedTempFile;
+use tokio::net::TcpStream;
 use tonic::transport::{Channel, Endpoint};
 use zeroize::Zeroize;
 
@@ -37,8 +38,10 @@ pub(crate) struct TestEngine {
     /// What each parameter set keeps of its batches until it is wiped, like the slots of a device.
     pub(crate) slots: Option<Slots>,
     pub(crate) broken: Option<Broken>,
-    /// Whether the CPU computes all operations again.
+    /// Whether the CPU computes all operations again, and those of other sets.
     pub(crate) is_compared: bool,
+    /// The only parameters that it supports, if not all.
+    pub(crate) supported: Option<Parameters>,
 }
 
 /// What an engine computes wrongly.
@@ -62,6 +65,7 @@ impl TestEngine {
             slots: None,
             broken: None,
             is_compared: false,
+            supported: None,
         }
     }
 
@@ -95,6 +99,10 @@ impl TestEngine {
 }
 
 impl BatchEngine for TestEngine {
+    fn supports(&self, parameters: Parameters) -> bool {
+        self.supported.is_none_or(|only| only == parameters)
+    }
+
     fn generate_rows(
         &self,
         parameters: Parameters,
@@ -220,6 +228,11 @@ pub(crate) async fn start_fast(change: impl FnOnce(&mut ServerOptions)) -> Runni
 }
 
 impl Running {
+    /// Returns a connection over which nothing was sent.
+    pub(crate) async fn tcp(&self) -> TcpStream {
+        TcpStream::connect(self.server.addresses()[0].to_string()).await.unwrap()
+    }
+
     pub(crate) async fn channel(&self) -> Channel {
         Endpoint::from_shared(self.address.clone()).unwrap().connect().await.unwrap()
     }
@@ -241,9 +254,7 @@ impl Running {
             Future: Send,
         >,
     > {
-        let address = self.address.strip_prefix("http://").unwrap();
-        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-        let (io, executor) = (TokioIo::new(stream), TokioExecutor::new());
+        let (io, executor) = (TokioIo::new(self.tcp().await), TokioExecutor::new());
         let (sender, connection) = hyper::client::conn::http2::Builder::new(executor)
             .initial_stream_window_size(window)
             .handshake(io)
@@ -288,7 +299,7 @@ pub(crate) async fn get(address: std::net::SocketAddr, path: &str) -> String {
 /// Returns the answer to a GET request, which may be no text.
 pub(crate) async fn get_bytes(address: std::net::SocketAddr, path: &str) -> Vec<u8> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();

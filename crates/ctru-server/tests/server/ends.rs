@@ -43,8 +43,7 @@ async fn connections_without_calls_hold_up_nothing() {
     let settings = [PREFACE, SETTINGS].concat();
     for length in [0, 12, 23, 24, 28, settings.len()] {
         let running = start_fast(|_| ()).await;
-        let stream = TcpStream::connect(running.server.addresses()[0].to_string()).await.unwrap();
-        holds_up_nothing(stream, running, &settings[..length]).await;
+        holds_up_nothing(running.tcp().await, running, &settings[..length]).await;
     }
 }
 
@@ -56,8 +55,7 @@ async fn connections_with_tls_hold_up_nothing() {
     let config = config(&authority, provider, &[&rustls::version::TLS13]);
     for hello in [&b""[..], &[22, 3, 1, 1, 0, 1]] {
         let running = start_fast(|options| options.tls = Some(authority.options())).await;
-        let stream = TcpStream::connect(running.server.addresses()[0].to_string()).await.unwrap();
-        holds_up_nothing(stream, running, hello).await;
+        holds_up_nothing(running.tcp().await, running, hello).await;
     }
     for length in [0, 12, 24] {
         let running = start_fast(|options| options.tls = Some(authority.options())).await;
@@ -70,8 +68,7 @@ async fn connections_with_tls_hold_up_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_stops_holds_up_nothing() {
     let running = start_fast(|_| ()).await;
-    let address = running.server.addresses()[0].to_string();
-    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mut stream = running.tcp().await;
     // `GET /` without a body, by the static table of HPACK: there is no such method.
     let request = [PREFACE, SETTINGS, &[0, 0, 3, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84]].concat();
     stream.write_all(&request).await.unwrap();

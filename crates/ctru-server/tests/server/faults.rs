@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use ctru_kem::Parameters;
 use ctru_server::ServerOptions;
 use ctru_server::client::{Client, Retries, is_retryable};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{
-    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest,
+    DecapsulateRequest, DescribeRequest, EncapsulateRequest, GenerateKeysRequest, Scheme,
     decapsulate_request, encapsulate_request,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,8 +24,8 @@ use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 
 use crate::common::{
-    Broken, TestEngine, encapsulate, get, load_private, load_public, pair, scheme, start,
-    start_fast, until,
+    Broken, TestEngine, decapsulate, encapsulate, get, load_private, load_public, pair, scheme,
+    start, start_fast, until,
 };
 
 /// Puts ten times more load on a server than it can carry. It refuses what it cannot carry, treats
@@ -174,12 +175,10 @@ async fn streams_are_read_as_fast_as_they_are_computed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_connections_are_closed() {
     let server = start_fast(|_| ()).await;
-    let address = server.address.strip_prefix("http://").unwrap();
-    let mut silent = TcpStream::connect(address).await.unwrap();
-    let mut half = TcpStream::connect(address).await.unwrap();
+    let (mut silent, mut half) = (server.tcp().await, server.tcp().await);
     half.write_all(b"PRI * HTTP/2.0").await.unwrap();
     for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 100], &[255; 100_000]] {
-        let mut stream = TcpStream::connect(address).await.unwrap();
+        let mut stream = server.tcp().await;
         // The server may close the connection before it has read everything.
         let _ = stream.write_all(nonsense).await;
         let mut answer = Vec::new();
@@ -309,6 +308,27 @@ async fn wrong_results_are_not_given_away() {
             }
         }
     }
+}
+
+/// The CPU computes with the sets for which an engine has no kernels.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cpu_helps_out() {
+    let supported = Some(Parameters::ALL[0]);
+    let engine = TestEngine { supported, is_compared: true, ..TestEngine::new(Duration::ZERO) };
+    let done = Arc::clone(&engine.done);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let sent = calls.encapsulate(encapsulate(&pair, 2)).await.unwrap().into_inner();
+    let name = calls.load_keys(load_private(&pair.private)).await.unwrap().into_inner().name;
+    let key = Some(decapsulate_request::Key::Loaded(name));
+    let request = DecapsulateRequest { key, ..decapsulate(&pair, sent.ciphertexts) };
+    let received = calls.decapsulate(request).await.unwrap().into_inner();
+    assert_eq!(received.shared_secrets, sent.shared_secrets);
+    assert_eq!(done.load(Ordering::Relaxed), 0);
+    let scheme = supported.map(Scheme::from);
+    calls.generate_keys(GenerateKeysRequest { scheme, count: 1, plain: false }).await.unwrap();
+    assert!(done.load(Ordering::Relaxed) > 0);
 }
 
 /// A client gives up an attempt to which there is no answer, and tries again.

@@ -42,7 +42,7 @@ async fn a_certificate_ends() {
     let tls = authority.trust().identity(identity);
     let mut client = connect(&running.server, tls).await;
     let pair = pair(&mut client).await;
-    let other = authority.trust().identity(authority.client("b.example"));
+    let other = authority.named("b.example");
     let mut other = connect(&running.server, other).await;
     assert!(other.describe(DescribeRequest {}).await.is_ok());
     until(10, async || SystemTime::now() > end + Duration::from_secs(1)).await;
@@ -94,9 +94,7 @@ async fn a_certificate_is_revoked() {
 async fn a_connection_ends_at_its_age() {
     let age = Duration::from_secs(2);
     let running = start_fast(|options| options.max_connection_age = age).await;
-    let address = running.address.strip_prefix("http://").unwrap();
-    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let (io, executor) = (TokioIo::new(stream), TokioExecutor::new());
+    let (io, executor) = (TokioIo::new(running.tcp().await), TokioExecutor::new());
     let start = Instant::now();
     let (_sender, connection) = hyper::client::conn::http2::Builder::new(executor)
         .handshake::<_, tonic::body::Body>(io)

@@ -46,9 +46,7 @@ struct Raw {
 
 impl Raw {
     async fn connect(server: &Running) -> Self {
-        let address = server.address.strip_prefix("http://").unwrap();
-        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-        let (io, executor) = (TokioIo::new(stream), TokioExecutor::new());
+        let (io, executor) = (TokioIo::new(server.tcp().await), TokioExecutor::new());
         let (sender, connection) =
             hyper::client::conn::http2::handshake(executor, io).await.unwrap();
         tokio::spawn(connection);

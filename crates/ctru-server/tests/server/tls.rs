@@ -25,10 +25,9 @@ use crate::lifetimes::refused;
 async fn keys_belong_to_clients() {
     let authority = Authority::new();
     let running = start_fast(|options| options.tls = Some(authority.options())).await;
-    let of = |name| authority.trust().identity(authority.client(name));
-    let mut own = connect(&running.server, of("a.example")).await;
-    let mut again = connect(&running.server, of("a.example")).await;
-    let mut other = connect(&running.server, of("b.example")).await;
+    let mut own = connect(&running.server, authority.named("a.example")).await;
+    let mut again = connect(&running.server, authority.named("a.example")).await;
+    let mut other = connect(&running.server, authority.named("b.example")).await;
     let pair = pair(&mut own).await;
     let sent = other.encapsulate(encapsulate(&pair, 2)).await.unwrap().into_inner();
     let request = decapsulate(&pair, sent.ciphertexts.clone());
@@ -83,7 +82,7 @@ async fn wrong_and_missing_certificates_are_refused() {
     let plain = format!("http://{}", server.addresses()[0]);
     let retries = Retries { attempts: 1, ..Retries::default() };
     assert!(Client::at(plain, retries).unwrap().describe().await.is_err());
-    let own = authority.trust().identity(authority.client("a.example"));
+    let own = authority.named("a.example");
     assert!(connect(server, own).await.describe(DescribeRequest {}).await.is_ok());
 }
 
@@ -100,16 +99,14 @@ async fn connections_are_shared() {
     let server = &running.server;
     let mut silent = Vec::new();
     for _ in 0..40 {
-        let stream = tokio::net::TcpStream::connect(server.addresses()[0].to_string()).await;
-        silent.push(stream.unwrap());
+        silent.push(running.tcp().await);
     }
-    let of = |name| authority.trust().identity(authority.client(name));
-    let mut one = connect(server, of("a.example")).await;
+    let mut one = connect(server, authority.named("a.example")).await;
     assert!(one.describe(DescribeRequest {}).await.is_ok());
-    let mut two = connect(server, of("a.example")).await;
+    let mut two = connect(server, authority.named("a.example")).await;
     assert!(two.describe(DescribeRequest {}).await.is_ok());
-    cannot_connect(server, of("a.example")).await;
-    let mut other = connect(server, of("b.example")).await;
+    cannot_connect(server, authority.named("a.example")).await;
+    let mut other = connect(server, authority.named("b.example")).await;
     assert!(other.describe(DescribeRequest {}).await.is_ok());
     assert!(running.get("/metrics").await.contains("ctru_connections 3\n"));
     assert!(one.describe(DescribeRequest {}).await.is_ok());
@@ -122,7 +119,7 @@ async fn certificates_are_replaced() {
     let authority = Authority::new();
     let running = start_fast(|options| options.tls = Some(authority.options())).await;
     let server = &running.server;
-    let own = || authority.trust().identity(authority.client("a.example"));
+    let own = || authority.named("a.example");
     let mut before = connect(server, own()).await;
     fs::write(authority.path("server.pem"), "nothing").unwrap();
     assert!(server.reload_certificates().await.is_err());
@@ -227,9 +224,9 @@ async fn rates_have_clear_names() {
         options.service.client_rates = [("dns:A.Example".to_owned(), 0)].into();
     })
     .await;
-    let tls = authority.trust().identity(authority.client("a.eXample"));
+    let tls = authority.named("a.eXample");
     let mut own = connect(&running.server, tls).await;
-    let tls = authority.trust().identity(authority.client("b.example"));
+    let tls = authority.named("b.example");
     let pair = pair(&mut connect(&running.server, tls).await).await;
     let status = own.encapsulate(encapsulate(&pair, 1)).await.unwrap_err();
     assert_eq!(status.code(), Code::PermissionDenied);
