@@ -45,10 +45,9 @@ impl<'a, D: Device> ResidentWorkload<'a, D> {
         batch: usize,
     ) -> Result<Self, EngineError> {
         let sizes = parameters.sizes();
-        let queue = device.queue().map_err(EngineError::from)?;
-        let allocate = |row| queue.allocate(batch * row).map_err(EngineError::from);
-        let public = allocate(sizes.encapsulation_key)?;
-        let private = allocate(sizes.decapsulation_key)?;
+        let queue = device.queue()?;
+        let public = queue.allocate(batch * sizes.encapsulation_key)?;
+        let private = queue.allocate(batch * sizes.decapsulation_key)?;
         let seeds = ResidentSeeds::Expand(EXPAND);
         engine.resident(parameters, &queue)?.generate(seeds, Some(&*public), &private)?;
         Ok(Self { engine, parameters, queue, batch, public, private })
@@ -72,13 +71,10 @@ impl<'a, D: Device> ResidentWorkload<'a, D> {
             let public = (keys != KeyUse::Private).then_some(&**public);
             return sample(budget, || resident.generate(seeds, public, private));
         }
-        let ciphertexts =
-            queue.allocate::<u8>(batch * sizes.ciphertext).map_err(EngineError::from)?;
-        let secrets =
-            queue.allocate::<u8>(batch * SHARED_SECRET_BYTES).map_err(EngineError::from)?;
-        let slice = |memory, row| queue.slice::<u8>(memory, 0..row).map_err(EngineError::from);
-        let (one_public, one_private) =
-            (slice(public, sizes.encapsulation_key)?, slice(private, sizes.decapsulation_key)?);
+        let ciphertexts = queue.allocate::<u8>(batch * sizes.ciphertext)?;
+        let secrets = queue.allocate::<u8>(batch * SHARED_SECRET_BYTES)?;
+        let one_public = queue.slice::<u8>(public, 0..sizes.encapsulation_key)?;
+        let one_private = queue.slice::<u8>(private, 0..sizes.decapsulation_key)?;
         let is_loaded = keys == KeyUse::Resident;
         let loaded = is_loaded.then(|| resident.load_encapsulation_keys(public)).transpose()?;
         let public = match &loaded {
