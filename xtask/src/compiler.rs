@@ -9,7 +9,7 @@ use std::process::Command;
 
 use ptx_check::tools;
 
-use crate::{Error, Result, isolated, process};
+use crate::{Error, Result, isolated, workspace};
 
 /// The compiler of Debian's package `rustc-web`.
 const DEBIAN: &str = "/usr/bin/rustc";
@@ -128,7 +128,7 @@ impl Compiler {
         let is_own = tools::text(Command::new(&own).arg("-V"))
             .is_ok_and(|version| version.split(' ').nth(1) == Some(release));
         let mut cargo =
-            isolated::program(if is_own { Command::new(own) } else { process::cargo() });
+            isolated::program(if is_own { Command::new(own) } else { workspace::cargo() });
         cargo.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
         cargo
     }

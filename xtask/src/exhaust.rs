@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use ptx_check::tools;
 
-use crate::{Result, process, workspace};
+use crate::{Result, workspace};
 
 /// Proves the arithmetic on all inputs of its steps, or on a basis
 ///
@@ -21,7 +21,7 @@ pub struct Options {
 /// # Errors
 /// [`Error::Program`](crate::Error::Program) if cargo cannot be run or a check fails.
 pub fn run(options: &Options) -> Result<()> {
-    let mut command = process::cargo();
+    let mut command = workspace::cargo();
     command.current_dir(workspace::root());
     command.args([
         "test",

@@ -12,7 +12,6 @@ mod kernels;
 pub mod machine_code;
 pub mod manifest;
 mod own_kernels;
-mod process;
 pub mod ptx;
 pub mod ptx_flow;
 pub mod ptx_report;

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::sass::{Resources, instructions, resources};
-use crate::{Error, IoContext, Result, declared, families, process, ptx, workspace};
+use crate::{Error, IoContext, Result, declared, families, ptx, workspace};
 
 /// The architecture for which kernels with planted leaks are assembled.
 const PLANTED: &str = "sm_90";
@@ -187,7 +187,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// Returns the shapes of all kernels' blocks. A separate program prints them, so that this one can
 /// be built even if the kernels cannot.
 fn blocks() -> Result<BTreeMap<String, Block>> {
-    let mut example = process::cargo();
+    let mut example = workspace::cargo();
     example.current_dir(workspace::root());
     example.args(["run", "--quiet", "--package", "ctru-gpu-kernels", "--example", "kernels"]);
     serde_json::from_str(&tools::text(&mut example)?)

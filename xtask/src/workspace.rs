@@ -1,11 +1,12 @@
 //! The folders of the workspace, and what cargo says of a workspace.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use ptx_check::tools;
 use serde::Deserialize;
 
-use crate::{Error, Result, process};
+use crate::{Error, Result};
 
 /// Returns the root of the workspace.
 #[must_use]
@@ -22,6 +23,11 @@ pub fn target() -> PathBuf {
         Some(target) => root().join(target),
         None => root().join("target"),
     }
+}
+
+/// Returns a command for the cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// The output of `cargo metadata`.
@@ -84,10 +90,10 @@ impl Metadata {
     /// # Errors
     /// If cargo fails.
     pub fn read(manifest: &Path) -> Result<Self> {
-        let mut cargo = process::cargo();
-        cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]);
+        let mut command = cargo();
+        command.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]);
         let what = format!("the output of cargo metadata for {}", manifest.display());
-        serde_json::from_str(&tools::text(cargo.arg(manifest))?)
+        serde_json::from_str(&tools::text(command.arg(manifest))?)
             .map_err(|source| Error::Json { what, source })
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use ptx_check::tools;
 
-use crate::{Error, IoContext, Result, isolated, process, workspace};
+use crate::{Error, IoContext, Result, isolated, workspace};
 
 /// The folders and the variables of a run.
 pub(super) struct Workshop {
@@ -73,7 +73,7 @@ impl Workshop {
         variables: &[(&str, &str)],
     ) -> Result<String> {
         let mut command = match program {
-            "cargo" => process::cargo(),
+            "cargo" => workspace::cargo(),
             program => Command::new(program),
         };
         command
