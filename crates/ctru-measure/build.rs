@@ -3,6 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// This package and those that it may use. A change in them compiles it again anyway.
+const SOURCES: [&str; 6] = [
+    "crates/ctru-math",
+    "crates/ctru-simt",
+    "crates/ctru-gpu-kernels",
+    "crates/ctru-gpu-runtime",
+    "crates/ctru-kem",
+    "crates/ctru-measure",
+];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -19,11 +29,12 @@ fn main() {
             println!("cargo::rerun-if-changed={}", log.display());
         }
     }
-    // What a measurement runs.
-    let sources = workspace.join("crates");
-    println!("cargo::rerun-if-changed={}", sources.display());
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+    }
+    let status = [&["--no-optional-locks", "status", "--porcelain", "--"], &SOURCES[..]].concat();
     if let Some(commit) = git(&workspace, &["rev-parse", "--short=12", "HEAD"])
-        && let Some(changes) = git(&sources, &["--no-optional-locks", "status", "--porcelain", "."])
+        && let Some(changes) = git(&workspace, &status)
     {
         let changed = if changes.is_empty() { "" } else { "-dirty" };
         println!("cargo::rustc-env=CTRU_COMMIT={commit}{changed}");
