@@ -1,8 +1,8 @@
-//! What is known of parameters that are chosen at run time: sizes, the ring and the operations.
+//! What is known of parameters that are chosen at run time: sizes and the ring.
 
 use crate::hash::KEY_PAIR_SEED_BYTES;
-use crate::parameters::{Encoding, Parameters, Set};
-use crate::params::{self, Operations, ParameterSet, Types};
+use crate::parameters::Parameters;
+use crate::params::{ParameterSet, Types};
 use crate::scheme::Scheme;
 
 /// The bytes of a key or a ciphertext. A shared secret has
@@ -17,53 +17,22 @@ pub struct Sizes {
     pub ciphertext: usize,
 }
 
-/// What is known of parameters.
-pub(crate) struct Description {
-    pub(crate) name: &'static str,
-    pub(crate) sizes: Sizes,
-    key_pair_seed: usize,
-    /// Bytes of a decapsulation key before its encapsulation key.
-    secret: usize,
-    degree: usize,
-    modulus: u32,
-    /// The right result of the known-answer test.
-    pub(crate) known_answer: u128,
-    pub(crate) operations: Operations,
-}
-
-impl Description {
-    pub(crate) const fn of<P: ParameterSet>() -> &'static Self {
-        const {
-            &Self {
-                name: P::NAME,
-                sizes: Sizes {
-                    encapsulation_key: P::ENCAPSULATION_KEY_BYTES,
-                    decapsulation_key: P::DECAPSULATION_KEY_BYTES,
-                    ciphertext: P::CIPHERTEXT_BYTES,
-                },
-                key_pair_seed: <P as Types>::Scheme::KEY_PAIR_SEED_BYTES,
-                secret: <P as Types>::Scheme::SECRET_BYTES,
-                degree: <P as Types>::Scheme::DEGREE,
-                modulus: <P as Types>::Scheme::MODULUS,
-                known_answer: P::KNOWN_ANSWER,
-                operations: Operations::of::<P>(),
-            }
-        }
-    }
-}
-
 impl Parameters {
     /// Returns the sizes of keys and ciphertexts.
     #[must_use]
     pub const fn sizes(self) -> Sizes {
-        self.description().sizes
+        with_parameters!(self, P => Sizes {
+            encapsulation_key: P::ENCAPSULATION_KEY_BYTES,
+            decapsulation_key: P::DECAPSULATION_KEY_BYTES,
+            ciphertext: P::CIPHERTEXT_BYTES,
+        })
     }
 
     /// Returns the number of bytes from which a key pair is generated: 64 for CTRU-Prime, the seed
     /// and `z`, and 32 for NTRU Prime, the seed.
     #[must_use]
     pub const fn key_pair_seed_bytes(self) -> usize {
-        self.description().key_pair_seed
+        with_parameters!(self, P => <P as Types>::Scheme::KEY_PAIR_SEED_BYTES)
     }
 
     /// Returns the encapsulation key in the bytes of a decapsulation key.
@@ -72,7 +41,8 @@ impl Parameters {
     /// If these are fewer than those of a decapsulation key.
     #[must_use]
     pub fn encapsulation_key_of(self, decapsulation_key: &[u8]) -> &[u8] {
-        &decapsulation_key[self.description().secret..][..self.sizes().encapsulation_key]
+        let before = with_parameters!(self, P => <P as Types>::Scheme::SECRET_BYTES);
+        &decapsulation_key[before..][..self.sizes().encapsulation_key]
     }
 
     /// Writes the seeds of a batch of key pairs from rows of
@@ -80,52 +50,21 @@ impl Parameters {
     /// none.
     pub fn write_key_pair_seeds(self, rows: &[u8], seeds: &mut [[u8; KEY_PAIR_SEED_BYTES]]) {
         let bytes = self.key_pair_seed_bytes();
-        let mut rest = rows;
-        for seed in seeds {
-            let Some((row, others)) = rest.split_at_checked(bytes) else { return };
+        for (seed, row) in seeds.iter_mut().zip(rows.chunks_exact(bytes)) {
             *seed = [0; KEY_PAIR_SEED_BYTES];
             seed[..bytes].copy_from_slice(row);
-            rest = others;
         }
     }
 
     /// Returns the degree `n` of the ring.
     #[must_use]
     pub const fn degree(self) -> usize {
-        self.description().degree
+        with_parameters!(self, P => <P as Types>::Scheme::DEGREE)
     }
 
     /// Returns the modulus `q` of the ring.
     #[must_use]
     pub const fn modulus(self) -> u32 {
-        self.description().modulus
-    }
-
-    /// Returns the operations.
-    #[cfg(feature = "std")]
-    pub(crate) const fn operations(self) -> &'static Operations {
-        &self.description().operations
+        with_parameters!(self, P => <P as Types>::Scheme::MODULUS)
     }
 }
-
-/// Defines [`Parameters::description`].
-macro_rules! describe {
-    ($($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
-        $($encoding:ident => $known_answer:literal;)*
-    })+) => {
-        impl Parameters {
-            /// Returns what is known of the parameters.
-            pub(crate) const fn description(self) -> &'static Description {
-                match (self.set, self.encoding) {
-                    $($(
-                        (Set::$name, Encoding::$encoding) => {
-                            Description::of::<params::$name<crate::encoding::$encoding>>()
-                        }
-                    )*)+
-                    _ => panic!("Parameters::new refuses all others"),
-                }
-            }
-        }
-    };
-}
-sets!(describe!);

@@ -192,7 +192,7 @@ macro_rules! dispatch {
                             $d body
                         }
                     )*)+
-                    _ => unreachable!("all parameters are in the list"),
+                    _ => panic!("all parameters are in the list"),
                 }
             }};
         }

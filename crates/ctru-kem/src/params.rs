@@ -2,7 +2,7 @@
 //!
 //! The operations of each set are methods of a hidden trait, so that their machine code is
 //! generated in this crate and not in each program that uses it. They are those of the set's
-//! [`Scheme`]. [`Operations`] holds some of them as a value, for a set that is chosen at run time.
+//! [`Scheme`].
 
 use core::array;
 use core::marker::PhantomData;
@@ -11,10 +11,6 @@ use ctru_math::array::Array;
 use ctru_math::{Arithmetic, Ring};
 
 use crate::answer::answer;
-#[cfg(feature = "std")]
-use crate::batch::{EngineError, KeyRows, LoadedKeys, Seeds};
-#[cfg(feature = "std")]
-use crate::cores;
 use crate::ctruprime::CtruPrime;
 use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
@@ -25,8 +21,6 @@ pub(crate) use crate::scheme::Types;
 pub use crate::scheme::{CiphertextBytes, DecapsulationKeyBytes, EncapsulationKeyBytes};
 use crate::scheme::{DecodedPrivate, DecodedPublic, Scheme, SecretBytes, Seed, one};
 use crate::source::{NoRandomness, Source};
-#[cfg(feature = "std")]
-use crate::threads::ThreadPool;
 
 /// A parameter set with an encoding of encapsulation keys.
 ///
@@ -55,7 +49,7 @@ pub trait CtruPrimeSet: ParameterSet {
 }
 
 /// Passes the operations to another macro, after its arguments. Keys, ciphertexts and placeholders
-/// have the bytes of their type; a batch has one row for each operation.
+/// have the bytes of their type.
 macro_rules! operations {
     ($then:ident! $($argument:tt)*) => { $then! { $($argument)*
         /// [`Scheme::expand_key_pair_seed`], with the name of the set.
@@ -133,82 +127,19 @@ macro_rules! operations {
         fn known_answer() -> u128 {
             answer::<Self>()
         }
-        /// Generates key pairs. There are as many encapsulation keys as decapsulation keys, or
-        /// none.
-        #[cfg(feature = "std")]
-        fn generate_batch(
-            pool: &ThreadPool,
-            seeds: Seeds<'_, KEY_PAIR_SEED_BYTES>,
-            encapsulation_keys: &mut [u8],
-            decapsulation_keys: &mut [u8],
-        ) {
-            cores::generate::<Self>(pool, seeds, encapsulation_keys, decapsulation_keys)
-        }
-        /// Encapsulates a batch.
-        ///
-        /// # Errors
-        /// The first unchecked row that is not a key (the outputs of the others may be written),
-        /// or [`EngineError::ForeignKeys`].
-        #[cfg(feature = "std")]
-        fn encapsulate_batch(
-            pool: &ThreadPool,
-            keys: KeyRows<'_>,
-            seeds: Seeds<'_, SEED_BYTES>,
-            ciphertexts: &mut [u8],
-            secrets: &mut [u8],
-        ) -> Result<(), EngineError> {
-            cores::encapsulate::<Self>(pool, keys, seeds, ciphertexts, secrets)
-        }
-        /// Decapsulates a batch.
-        ///
-        /// # Errors
-        /// The first unchecked row that is not a key (the outputs of the others may be written),
-        /// or [`EngineError::ForeignKeys`].
-        #[cfg(feature = "std")]
-        fn decapsulate_batch(
-            pool: &ThreadPool,
-            keys: KeyRows<'_>,
-            ciphertexts: &[u8],
-            secrets: &mut [u8],
-        ) -> Result<(), EngineError> {
-            cores::decapsulate::<Self>(pool, keys, ciphertexts, secrets)
-        }
-        /// Decodes encapsulation keys.
-        ///
-        /// # Errors
-        /// The first row that is not a key.
-        #[cfg(feature = "std")]
-        fn load_encapsulation_keys(
-            pool: &ThreadPool,
-            keys: &[u8],
-        ) -> Result<LoadedKeys, EngineError> {
-            cores::load::<cores::PublicKeys<Self>>(pool, Self::PARAMETERS, keys)
-        }
-        /// Decodes decapsulation keys.
-        ///
-        /// # Errors
-        /// The first row that is not a key.
-        #[cfg(feature = "std")]
-        fn load_decapsulation_keys(
-            pool: &ThreadPool,
-            keys: &[u8],
-        ) -> Result<LoadedKeys, EngineError> {
-            cores::load::<cores::PrivateKeys<Self>>(pool, Self::PARAMETERS, keys)
-        }
     } };
 }
 
 /// Declares [`Compiled`].
 macro_rules! declare {
     ($(
-        $(#[doc = $doc:literal])* $(#[cfg($($cfg:tt)*)])?
+        $(#[doc = $doc:literal])*
         fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $($body:tt)* }
     )+) => {
         /// The operations of a parameter set on bytes.
         pub trait Compiled: Types {
             $(
                 $(#[doc = $doc])*
-                $(#[cfg($($cfg)*)])?
                 fn $name($($arg: $arg_type),*) $(-> $output)?;
             )+
         }
@@ -216,63 +147,14 @@ macro_rules! declare {
 }
 operations!(declare!);
 
-/// [`Compiled::encapsulate_batch`].
-#[cfg(feature = "std")]
-type EncapsulateBatch = fn(
-    &ThreadPool,
-    KeyRows<'_>,
-    Seeds<'_, SEED_BYTES>,
-    &mut [u8],
-    &mut [u8],
-) -> Result<(), EngineError>;
-
-/// [`Compiled::decapsulate_batch`].
-#[cfg(feature = "std")]
-type DecapsulateBatch = fn(&ThreadPool, KeyRows<'_>, &[u8], &mut [u8]) -> Result<(), EngineError>;
-
-/// Operations of a parameter set that is chosen at run time. They are methods of [`Compiled`].
-pub(crate) struct Operations {
-    pub(crate) known_answer: fn() -> u128,
-    #[cfg(feature = "std")]
-    pub(crate) generate_batch:
-        fn(&ThreadPool, Seeds<'_, KEY_PAIR_SEED_BYTES>, &mut [u8], &mut [u8]),
-    #[cfg(feature = "std")]
-    pub(crate) encapsulate_batch: EncapsulateBatch,
-    #[cfg(feature = "std")]
-    pub(crate) decapsulate_batch: DecapsulateBatch,
-    #[cfg(feature = "std")]
-    pub(crate) load_encapsulation_keys: fn(&ThreadPool, &[u8]) -> Result<LoadedKeys, EngineError>,
-    #[cfg(feature = "std")]
-    pub(crate) load_decapsulation_keys: fn(&ThreadPool, &[u8]) -> Result<LoadedKeys, EngineError>,
-}
-
-impl Operations {
-    pub(crate) const fn of<P: Compiled>() -> Self {
-        Self {
-            known_answer: P::known_answer,
-            #[cfg(feature = "std")]
-            generate_batch: P::generate_batch,
-            #[cfg(feature = "std")]
-            encapsulate_batch: P::encapsulate_batch,
-            #[cfg(feature = "std")]
-            decapsulate_batch: P::decapsulate_batch,
-            #[cfg(feature = "std")]
-            load_encapsulation_keys: P::load_encapsulation_keys,
-            #[cfg(feature = "std")]
-            load_decapsulation_keys: P::load_decapsulation_keys,
-        }
-    }
-}
-
 /// Implements [`Compiled`] for a parameter set.
 macro_rules! implement {
     ($set:ident<$encoding:ident>: $(
-        $(#[doc = $doc:literal])* $(#[cfg($($cfg:tt)*)])?
+        $(#[doc = $doc:literal])*
         fn $name:ident($($arg:ident: $arg_type:ty),* $(,)?) $(-> $output:ty)? { $($body:tt)* }
     )+) => {
         impl Compiled for $set<$encoding> {
             $(
-                $(#[cfg($($cfg)*)])?
                 fn $name($($arg: $arg_type),*) $(-> $output)? {
                     $($body)*
                 }

@@ -8,6 +8,7 @@ use super::lengths::{check_generation, check_operations};
 use super::rows::without_secrets_if_refused;
 use super::{BatchEngine, EngineError, KeyRows, LoadedKeys, PinnedBytes, Seeds};
 use crate::batch::count_rows;
+use crate::cores;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::parameters::Parameters;
 use crate::threads::{self, ThreadPool};
@@ -69,7 +70,9 @@ impl BatchEngine for CpuEngine {
     ) -> Result<(), EngineError> {
         check_generation(parameters, seeds, encapsulation_keys.as_deref(), decapsulation_keys)?;
         let public = encapsulation_keys.unwrap_or_default();
-        (parameters.operations().generate_batch)(&self.pool, seeds, public, decapsulation_keys);
+        with_parameters!(parameters, P => {
+            cores::generate::<P>(&self.pool, seeds, public, decapsulation_keys);
+        });
         Ok(())
     }
 
@@ -84,8 +87,9 @@ impl BatchEngine for CpuEngine {
         let key_bytes = parameters.sizes().encapsulation_key;
         let count = check_operations(parameters, key_bytes, keys, ciphertexts, shared_secrets)?;
         seeds.check(count)?;
-        let encapsulate = parameters.operations().encapsulate_batch;
-        let result = encapsulate(&self.pool, keys, seeds, ciphertexts, shared_secrets);
+        let result = with_parameters!(parameters, P => {
+            cores::encapsulate::<P>(&self.pool, keys, seeds, ciphertexts, shared_secrets)
+        });
         without_secrets_if_refused(result, shared_secrets)
     }
 
@@ -98,8 +102,9 @@ impl BatchEngine for CpuEngine {
     ) -> Result<(), EngineError> {
         let key_bytes = parameters.sizes().decapsulation_key;
         check_operations(parameters, key_bytes, keys, ciphertexts, shared_secrets)?;
-        let decapsulate = parameters.operations().decapsulate_batch;
-        let result = decapsulate(&self.pool, keys, ciphertexts, shared_secrets);
+        let result = with_parameters!(parameters, P => {
+            cores::decapsulate::<P>(&self.pool, keys, ciphertexts, shared_secrets)
+        });
         without_secrets_if_refused(result, shared_secrets)
     }
 
@@ -109,7 +114,9 @@ impl BatchEngine for CpuEngine {
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
         count_rows("keys", parameters.sizes().encapsulation_key, keys)?;
-        (parameters.operations().load_encapsulation_keys)(&self.pool, keys)
+        with_parameters!(parameters, P => {
+            cores::load::<cores::PublicKeys<P>>(&self.pool, parameters, keys)
+        })
     }
 
     fn load_decapsulation_rows(
@@ -118,7 +125,9 @@ impl BatchEngine for CpuEngine {
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
         count_rows("keys", parameters.sizes().decapsulation_key, keys)?;
-        (parameters.operations().load_decapsulation_keys)(&self.pool, keys)
+        with_parameters!(parameters, P => {
+            cores::load::<cores::PrivateKeys<P>>(&self.pool, parameters, keys)
+        })
     }
 
     fn pin(&self, bytes: Vec<u8>) -> Result<PinnedBytes, EngineError> {
