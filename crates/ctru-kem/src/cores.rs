@@ -4,6 +4,7 @@ use core::array;
 use core::error::Error;
 use core::iter;
 use core::marker::PhantomData;
+use core::slice;
 use std::vec::Vec;
 
 use ctru_math::array::Array;
@@ -54,8 +55,6 @@ pub(crate) trait KeyKind {
     fn decode<const N: usize>(keys: [&Self::Bytes; N]) -> [Self::Decoded; N];
     /// Returns for each string of bytes the decoded key, or why it is none.
     fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N];
-    /// Returns what takes the place of a key until it is decoded.
-    fn blank() -> Self::Decoded;
 }
 
 /// Decodes a key to `to`, after a check unless it is trusted.
@@ -90,9 +89,6 @@ impl<P: Types> KeyKind for PublicKeys<P> {
     fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N] {
         P::Scheme::read_public_each(keys)
     }
-    fn blank() -> Self::Decoded {
-        P::Scheme::no_public()
-    }
 }
 
 impl<P: Types> KeyKind for PrivateKeys<P> {
@@ -108,17 +104,14 @@ impl<P: Types> KeyKind for PrivateKeys<P> {
     fn read<const N: usize>(keys: [&Self::Bytes; N]) -> [Result<Self::Decoded, Self::Error>; N] {
         P::Scheme::read_private_each(keys.map(AsRef::as_ref))
     }
-    fn blank() -> Self::Decoded {
-        P::Scheme::no_private()
-    }
 }
 
 /// The keys of a batch, in the form in which its chunks read them.
 enum Source<'a, K: KeyKind> {
     /// One encoded key for each operation. Each chunk decodes its keys.
     Encoded(&'a [K::Bytes]),
-    /// Decoded keys: one for all operations, or one for each.
-    Decoded(&'a [K::Decoded]),
+    /// Decoded keys: one for all operations, or one for each. None of them is missing.
+    Decoded(&'a [Option<K::Decoded>]),
     /// One row of bytes for each operation. Each chunk decodes its rows, and notes a row that is
     /// not a key.
     Rows(&'a [K::Bytes], &'a FirstRefused<K::Error>),
@@ -161,15 +154,17 @@ where
             wipe_stack::<DECODING>();
         }
         read.map_err(|error| InvalidRow { row: 0, error })?;
-        Ok(Self::Decoded(one.as_slice()))
+        Ok(Self::Decoded(slice::from_ref(one)))
     }
 
     /// Calls `operation` with the decoded keys of operations `first..first + N`, unless one of them
     /// is refused.
     fn with<const N: usize>(self, first: usize, operation: impl FnOnce([&K::Decoded; N])) {
         match self {
-            Self::Decoded([key]) => operation([key; N]),
-            Self::Decoded(keys) => operation(array::from_fn(|i| &keys[first + i])),
+            Self::Decoded(keys) => operation(array::from_fn(|i| {
+                let index = if keys.len() == 1 { 0 } else { first + i };
+                keys[index].as_ref().expect("a decoded key")
+            })),
             Self::Encoded(keys) => {
                 let decoded = K::decode(array::from_fn(|i| &keys[first + i]));
                 operation(decoded.each_ref());
@@ -202,12 +197,10 @@ where
     EngineError: From<InvalidRow<K::Error>>,
 {
     let (rows, refused) = (rows::<K::Bytes>(keys), FirstRefused::new());
-    let mut decoded: Vec<_> = iter::repeat_with(K::blank).take(rows.len()).collect();
+    let mut decoded: Vec<Option<K::Decoded>> = rows.iter().map(|_| None).collect();
     for_each(pool, rows.iter().zip(&mut decoded).enumerate(), |(row, (bytes, key))| {
-        let [read] = K::read([bytes]);
-        match read {
-            Ok(read) => *key = read,
-            Err(error) => refused.note(row, error),
+        if let Err(error) = decode_to::<K>(bytes, false, key) {
+            refused.note(row, error);
         }
     });
     refused.into_result()?;

@@ -75,35 +75,22 @@ pub trait Scheme: 'static {
 
     /// Decodes a well-formed encapsulation key.
     fn public(key: &Self::EncapsulationKeyBytes) -> Self::Public;
-    /// Decodes bytes after checking that they are an encapsulation key.
+    /// Checks that bytes are an encapsulation key.
     ///
     /// # Errors
     /// [`InvalidEncapsulationKey`] if they are not.
-    fn read_public(
-        key: &Self::EncapsulationKeyBytes,
-    ) -> Result<Self::Public, InvalidEncapsulationKey>;
-    /// Checks that bytes are an encapsulation key, as [`read_public`](Self::read_public) does.
-    ///
-    /// # Errors
-    /// [`InvalidEncapsulationKey`] if they are not.
-    fn check_public(key: &Self::EncapsulationKeyBytes) -> Result<(), InvalidEncapsulationKey> {
-        Self::read_public(key).map(drop)
-    }
+    fn check_public(key: &Self::EncapsulationKeyBytes) -> Result<(), InvalidEncapsulationKey>;
     /// Decodes keys as [`public`](Self::public) does each.
     #[cfg(feature = "std")]
     fn public_each<const N: usize>(keys: [&Self::EncapsulationKeyBytes; N]) -> [Self::Public; N] {
         keys.map(Self::public)
     }
-    /// Decodes bytes as [`read_public`](Self::read_public) does for each key.
+    /// Decodes bytes after checking that they are encapsulation keys, each by itself. The errors
+    /// are those of [`check_public`](Self::check_public).
     #[cfg(feature = "std")]
     fn read_public_each<const N: usize>(
         keys: [&Self::EncapsulationKeyBytes; N],
-    ) -> [Result<Self::Public, InvalidEncapsulationKey>; N] {
-        keys.map(Self::read_public)
-    }
-    /// Returns what takes the place of a decoded encapsulation key that was refused.
-    #[cfg(feature = "std")]
-    fn no_public() -> Self::Public;
+    ) -> [Result<Self::Public, InvalidEncapsulationKey>; N];
     /// Decodes a well-formed decapsulation key.
     fn private(key: &[u8]) -> Self::Private;
     /// Checks that bytes are a decapsulation key, and wipes the stack on which it has decoded them.
@@ -122,9 +109,6 @@ pub trait Scheme: 'static {
     fn read_private_each<const N: usize>(
         keys: [&[u8]; N],
     ) -> [Result<Self::Private, InvalidDecapsulationKey>; N];
-    /// Returns what takes the place of a decoded decapsulation key that was refused.
-    #[cfg(feature = "std")]
-    fn no_private() -> Self::Private;
     /// Returns the decoded encapsulation key that a decapsulation key contains.
     fn public_of(key: &Self::Private) -> &Self::Public;
     /// Returns the name of an encapsulation key in the input from which seeds are derived.

@@ -120,7 +120,7 @@ fn ntru_prime<R: ntruprime::Named>(seeds: &[[u8; 32]; 3], hide: Mark, reveal: Ma
     let (secrets, hash) = private.split_at(private.len() - 32);
     mark(reveal, &secrets[2 * R::TERNARY_BYTES..secrets.len() - R::TERNARY_BYTES]);
     mark(reveal, hash);
-    let Ok(key) = PrivateKey::<R>::read(black_box(private)) else { return 2 };
+    let [Ok(key)] = PrivateKey::<R>::read_each([black_box(private)]) else { return 2 };
     let mut consistent = u8::from(key.is_consistent());
     // See `kem`.
     reveal(&raw mut consistent, 1);

@@ -110,17 +110,15 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         DecodedEncapsulationKey { h: E::decode_validated(key), id: *id_of(key) }
     }
 
-    fn read_public(key: &E::Bytes<R>) -> Result<Self::Public, InvalidEncapsulationKey> {
-        let h = E::decode::<R>(key)?;
-        if h.coefficients().iter().all(|&c| c == 0) {
-            return Err(InvalidEncapsulationKey::Zero);
-        }
-        Ok(DecodedEncapsulationKey { h, id: *id_of(key) })
+    fn check_public(key: &E::Bytes<R>) -> Result<(), InvalidEncapsulationKey> {
+        read_public::<R, E>(key).map(drop)
     }
 
     #[cfg(feature = "std")]
-    fn no_public() -> Self::Public {
-        DecodedEncapsulationKey { h: Poly::zero(), id: hash::NO_ID }
+    fn read_public_each<const N: usize>(
+        keys: [&E::Bytes<R>; N],
+    ) -> [Result<Self::Public, InvalidEncapsulationKey>; N] {
+        keys.map(read_public::<R, E>)
     }
 
     // A key that left a `Result` would be copied, and nothing would wipe the copy.
@@ -147,21 +145,12 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
         keys.map(|key| {
             let (f, encapsulation_key, z) = parts::<R, E>(key);
             let f = unpack(f)?;
-            let encapsulation_key = Self::read_public(encapsulation_key)
+            let encapsulation_key = read_public::<R, E>(encapsulation_key)
                 .map_err(InvalidDecapsulationKey::EncapsulationKey)?;
             let mut decoded = DecodedDecapsulationKey { f, z: Secret::zeroed(), encapsulation_key };
             decoded.z.copy_from(z);
             Ok(decoded)
         })
-    }
-
-    #[cfg(feature = "std")]
-    fn no_private() -> Self::Private {
-        DecodedDecapsulationKey {
-            f: SmallPoly::zero(),
-            z: Secret::zeroed(),
-            encapsulation_key: Self::no_public(),
-        }
     }
 
     fn public_of(key: &Self::Private) -> &Self::Public {
@@ -216,6 +205,17 @@ impl<R: Arithmetic, E: Encode> Scheme for CtruPrime<R, E> {
     ) {
         kem::decapsulate(keys, ciphertexts, secrets);
     }
+}
+
+/// Decodes bytes after checking that they are an encapsulation key.
+fn read_public<R: Arithmetic, E: Encode>(
+    key: &E::Bytes<R>,
+) -> Result<DecodedEncapsulationKey<R>, InvalidEncapsulationKey> {
+    let h = E::decode::<R>(key)?;
+    if h.coefficients().iter().all(|&c| c == 0) {
+        return Err(InvalidEncapsulationKey::Zero);
+    }
+    Ok(DecodedEncapsulationKey { h, id: *id_of(key) })
 }
 
 /// Returns the bytes of an encoded encapsulation key that are `ID(pk)`.

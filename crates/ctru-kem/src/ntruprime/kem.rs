@@ -157,7 +157,7 @@ impl<R: NtruPrimeArithmetic> KeyPolynomials<'_, R> {
 
 /// Writes a private key that everybody knows: `f` with the first coefficients 1, and zeros for all
 /// other parts. Operations accept it. Its hash is not that of its public key, and zero is not an
-/// inverse, so [`PrivateKey::read`] and [`PrivateKey::is_consistent`] refuse it.
+/// inverse, so [`PrivateKey::read_each`] and [`PrivateKey::is_consistent`] refuse it.
 pub(super) fn write_placeholder<R: NtruPrimeArithmetic>(key: &mut [u8]) {
     let parts = parts::<R>();
     key.fill(0);
@@ -198,12 +198,6 @@ fn malformed(_: InvalidTernary) -> InvalidDecapsulationKey {
 }
 
 impl<R: NtruPrimeArithmetic> PublicKey<R> {
-    /// Returns zeros, which take the place of a key.
-    #[cfg(feature = "std")]
-    pub(super) fn zeroed() -> Self {
-        Self { h: Poly::zero(), hash: [0; HASH_BYTES] }
-    }
-
     /// Returns the hash of the encoded key.
     #[cfg(feature = "std")]
     pub(super) fn hash(&self) -> &[u8; HASH_BYTES] {
@@ -308,21 +302,15 @@ fn hide<R: NtruPrimeArithmetic, const N: usize>(
 }
 
 impl<R: NtruPrimeArithmetic> PrivateKey<R> {
-    /// Decodes a key.
+    /// Decodes each key.
     ///
     /// # Errors
     /// [`InvalidDecapsulationKey`] if the polynomials are malformed, or the hash is not that of the
     /// public key. The time depends only on whether and why the bytes are refused.
     ///
     /// # Panics
-    /// If `bytes` do not have [`private_key_bytes`].
-    pub fn read(bytes: &[u8]) -> Result<Self, InvalidDecapsulationKey> {
-        let [key] = Self::read_each([bytes]);
-        key
-    }
-
-    /// Does the same for each key.
-    pub(super) fn read_each<const N: usize>(
+    /// If a key does not have [`private_key_bytes`].
+    pub fn read_each<const N: usize>(
         keys: [&[u8]; N],
     ) -> [Result<Self, InvalidDecapsulationKey>; N] {
         let parts = parts::<R>();
@@ -339,7 +327,8 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         })
     }
 
-    /// Checks bytes as [`read`](Self::read) does, and wipes the stack that held the polynomials.
+    /// Checks bytes as [`read_each`](Self::read_each) does, and wipes the stack that held the
+    /// polynomials.
     pub(super) fn check(bytes: &[u8]) -> Result<(), InvalidDecapsulationKey> {
         let [f, g_inverse] = packed_polynomials::<R>(bytes);
         wiping_the_stack::<{ 8 << 10 }, _>(|| {
@@ -353,7 +342,7 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         if is_right { Ok(()) } else { Err(InvalidDecapsulationKey::Hash) }
     }
 
-    /// Decodes a key that [`read`](Self::read) accepts.
+    /// Decodes a key that [`read_each`](Self::read_each) accepts.
     ///
     /// # Panics
     /// If a polynomial is malformed, or `bytes` do not have [`private_key_bytes`].
@@ -394,17 +383,6 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         let h = mixed_radix::decode_shifted(one(&bytes[parts.public..parts.rho]));
         let public_key = PublicKey { h, hash: *one(&bytes[parts.hash..]) };
         Self { f, g_inverse, rho_hash, public_key }
-    }
-
-    /// Returns zeros, which are not a key.
-    #[cfg(feature = "std")]
-    pub(super) fn zeroed() -> Self {
-        Self {
-            f: SmallPoly::zero(),
-            g_inverse: SmallPoly::zero(),
-            rho_hash: Secret::zeroed(),
-            public_key: PublicKey::zeroed(),
-        }
     }
 
     /// Returns the decoded public key.

@@ -82,10 +82,6 @@ impl<R: Named> Scheme for NtruPrime<R> {
     }
 
     // All bytes are a key.
-    fn read_public(key: &R::MixedRadixBytes) -> Result<PublicKey<R>, InvalidEncapsulationKey> {
-        Ok(PublicKey::new(key))
-    }
-
     fn check_public(_: &R::MixedRadixBytes) -> Result<(), InvalidEncapsulationKey> {
         Ok(())
     }
@@ -100,11 +96,6 @@ impl<R: Named> Scheme for NtruPrime<R> {
         keys: [&R::MixedRadixBytes; N],
     ) -> [Result<PublicKey<R>, InvalidEncapsulationKey>; N] {
         PublicKey::each(keys).map(Ok)
-    }
-
-    #[cfg(feature = "std")]
-    fn no_public() -> PublicKey<R> {
-        PublicKey::zeroed()
     }
 
     fn private(key: &[u8]) -> PrivateKey<R> {
@@ -125,11 +116,6 @@ impl<R: Named> Scheme for NtruPrime<R> {
         keys: [&[u8]; N],
     ) -> [Result<PrivateKey<R>, InvalidDecapsulationKey>; N] {
         PrivateKey::read_each(keys)
-    }
-
-    #[cfg(feature = "std")]
-    fn no_private() -> PrivateKey<R> {
-        PrivateKey::zeroed()
     }
 
     fn public_of(key: &PrivateKey<R>) -> &PublicKey<R> {
