@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::InvalidRow;
 
-/// The first row that is not a key, of those that threads have found so far.
-pub(crate) struct FirstRefused<E: Error>(Mutex<Option<InvalidRow<E>>>);
+/// The first row that is not a key, of those that threads have found so far, and why.
+pub(crate) struct FirstRefused<E>(Mutex<Option<(usize, E)>>);
 
-impl<E: Error> FirstRefused<E> {
+impl<E: Clone> FirstRefused<E> {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -16,13 +16,21 @@ impl<E: Error> FirstRefused<E> {
     /// Notes that `row` is not a key because of `error`.
     pub(crate) fn note(&self, row: usize, error: E) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|before| row < before.row) {
-            *first = Some(InvalidRow { row, error });
+        if first.as_ref().is_none_or(|&(before, _)| row < before) {
+            *first = Some((row, error));
         }
     }
 
+    /// Returns the first row and the reason.
+    pub(crate) fn first(&self) -> Option<(usize, E)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Returns the first row as an error.
-    pub(crate) fn into_result(self) -> Result<(), InvalidRow<E>> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    pub(crate) fn into_result(self) -> Result<(), InvalidRow<E>>
+    where
+        E: Error,
+    {
+        self.first().map_or(Ok(()), |(row, error)| Err(InvalidRow { row, error }))
     }
 }

@@ -21,7 +21,7 @@ const ROWS_PER_THREAD: usize = 512;
 /// Cost: one call of `check` per row before that one, and some calls for rows after it. The order
 /// of the calls depends only on their results. The function is not generic in the keys, so that it
 /// is compiled once for each error.
-fn check_each<E: core::error::Error + Send>(
+fn check_each<E: core::error::Error + Clone + Send>(
     count: usize,
     check: &(dyn Fn(usize) -> Result<(), E> + Sync),
 ) -> Result<(), InvalidRow<E>> {

@@ -16,6 +16,7 @@ use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use zeroize::Zeroizing;
 
 use super::buffers::Decoded;
+use super::check;
 use super::footprint::{device_bytes, largest_chunk};
 use super::job::{Job, JobSeeds, LoadedChunks, Outputs, bytes_of};
 use super::merged::Merger;
@@ -193,7 +194,9 @@ impl<D: Device> Batches<D> {
         );
         // A refused key counts more than the end of the batch: the caller may use the outputs that
         // the other error names.
-        job.faults.none(job.operation.kind(), self.set.parameters.encoding)?;
+        if let Some(fault) = job.faults.first() {
+            return Err(check::error(job.operation.kind(), self.set.parameters.encoding, fault));
+        }
         let is_loading = plan.shape().traffic == Traffic::Loading;
         done.map_err(|Stopped { failure, done }| match failure {
             // After a failure, memory of a device has unspecified content, and no key is loaded.

@@ -10,9 +10,9 @@ use ctru_gpu_runtime::{DeviceMemory, Queue};
 use zeroize::Zeroizing;
 
 use super::buffers::Decoded;
-use super::check::Faults;
 use super::set::{Kind, Operation, Set};
 use crate::engine::{EngineError, Expand, LoadedKeys};
+use crate::first_refused::FirstRefused;
 use crate::hash::SHARED_SECRET_BYTES;
 
 /// The seeds of a batch.
@@ -67,7 +67,8 @@ pub(super) struct Job<'a, Q: Queue> {
     pub(super) ciphertexts: Option<Source<'a, Q::Memory>>,
     /// The device that has the rows, if they are on one, and the queue whose work comes first.
     pub(super) on: Option<(usize, &'a Q)>,
-    pub(super) faults: Faults,
+    /// The first row that the device has found not to be a key, and the word that says why.
+    pub(super) faults: FirstRefused<u64>,
 }
 
 impl<'a, Q: Queue> Job<'a, Q> {
@@ -82,7 +83,7 @@ impl<'a, Q: Queue> Job<'a, Q> {
             are_unchecked: false,
             ciphertexts: None,
             on,
-            faults: Faults::default(),
+            faults: FirstRefused::new(),
         }
     }
 

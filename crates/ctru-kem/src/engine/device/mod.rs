@@ -15,7 +15,7 @@
 //! - `scheme` has the launches of key generation, encapsulation and decapsulation, and `ntruprime`
 //!   those of Streamlined NTRU Prime.
 //! - `launches` is the list of launches of a chunk.
-//! - `check` finds the first row that is not a key.
+//! - `check` says why a row is not a key.
 //! - `buffers` has the memory of slots and of loaded keys, and `footprint` counts its bytes.
 //! - `inversion` is the product tree of key generation, and `powers` inverts its roots.
 //! - `set` has the sizes, the shapes of operations and the kernels of a parameter set.

@@ -273,7 +273,8 @@ impl<Q: Queue> Slot<Q> {
         }
         if chunk.check == Check::Decoding {
             let keys = if job.keys.are_one() { 0..1 } else { chunk.range };
-            job.faults.note(keys.start, &faults[..keys.len()]);
+            let first = faults[..keys.len()].iter().position(|&word| word != 0);
+            first.into_iter().for_each(|row| job.faults.note(keys.start + row, faults[row]));
         }
         Ok(())
     }
