@@ -11,7 +11,7 @@ use core::time::Duration;
 #[cfg(feature = "interpreter")]
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::emulator::{self, Emulator, Event};
@@ -23,19 +23,15 @@ use crate::arguments;
 use crate::error::RuntimeError;
 #[cfg(feature = "interpreter")]
 use crate::interpreted::Interpreter;
+use crate::lock::lock;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, SharedMemory, Slice};
 use crate::queue::{Device, Launch, MemoryInfo, Order, Queue};
-use crate::registered::{self, Registered};
+use crate::registered::Registered;
 use crate::taken::{Taken, TakenRanges};
 
 /// The byte that fills new memory. The content of new memory is undefined, and this pattern makes
 /// its use conspicuous.
 const UNDEFINED: u8 = 0xa5;
-
-/// Locks `mutex`. Its content is a list of plain values, which is valid even after a panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A device on the CPU.
 #[derive(Clone)]
@@ -46,7 +42,6 @@ struct State {
     used: AtomicUsize,
     /// The recorded events of threads, or `None` if launches are not traced.
     trace: Option<Mutex<Vec<Event>>>,
-    registered: Registered,
     emulator: Emulator,
     /// What runs the PTX of kernels in place of the emulator.
     #[cfg(feature = "interpreter")]
@@ -77,13 +72,13 @@ impl EmulatedDevice {
     /// minutes, as on each device whose constructor names no other limit.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_memory(isize::MAX as usize)
+        Self::with(|_| {})
     }
 
     /// Creates a device with `total` bytes of memory.
     #[must_use]
     pub fn with_memory(total: usize) -> Self {
-        Self::from_parts(total, None, usize::MAX, Emulator::new())
+        Self::with(|state| state.total = total)
     }
 
     /// Creates a device on which a launch may take this long. A launch that takes longer stops at
@@ -91,22 +86,20 @@ impl EmulatedDevice {
     /// [`Fault::TimeLimit`](emulator::Fault::TimeLimit) in [`RuntimeError::Emulator`].
     #[must_use]
     pub fn with_time_limit(limit: Duration) -> Self {
-        let emulator = Emulator::with_time_limit(limit);
-        Self::from_parts(isize::MAX as usize, None, usize::MAX, emulator)
+        Self::with(|state| state.emulator = Emulator::with_time_limit(limit))
     }
 
     /// Creates a device that records the events of the threads of every launch.
     #[must_use]
     pub fn traced() -> Self {
-        let trace = Some(Mutex::default());
-        Self::from_parts(isize::MAX as usize, trace, usize::MAX, Emulator::new())
+        Self::with(|state| state.trace = Some(Mutex::default()))
     }
 
     /// Creates a device that executes `operations` copies, wipes and launches. All later ones fail,
     /// as on a GPU after an exception in a kernel.
     #[must_use]
     pub fn lost_after(operations: usize) -> Self {
-        Self::from_parts(isize::MAX as usize, None, operations, Emulator::new())
+        Self::with(|state| state.left = AtomicUsize::new(operations))
     }
 
     /// Creates a device that runs the PTX of this module by [`ptx_check::run`] instead of the
@@ -117,8 +110,22 @@ impl EmulatedDevice {
     #[cfg(feature = "interpreter")]
     pub fn of_ptx(module: &'static Module) -> Result<Self, RuntimeError> {
         let interpreter = Some(Interpreter::new(module)?);
-        let state = Self::state(isize::MAX as usize, None, usize::MAX, Emulator::new());
-        Ok(Self(Arc::new(State { interpreter, ..state })))
+        Ok(Self::with(|state| state.interpreter = interpreter))
+    }
+
+    /// Creates a device with what `change` changes.
+    fn with(change: impl FnOnce(&mut State)) -> Self {
+        let mut state = State {
+            total: isize::MAX as usize,
+            used: AtomicUsize::new(0),
+            trace: None,
+            emulator: Emulator::new(),
+            #[cfg(feature = "interpreter")]
+            interpreter: None,
+            left: AtomicUsize::new(usize::MAX),
+        };
+        change(&mut state);
+        Self(Arc::new(state))
     }
 
     /// Returns the names of the kernels that a device [`of_ptx`](Self::of_ptx) has launched.
@@ -126,33 +133,6 @@ impl EmulatedDevice {
     #[must_use]
     pub fn launched(&self) -> BTreeSet<&'static str> {
         self.0.interpreter.as_ref().map(Interpreter::launched).unwrap_or_default()
-    }
-
-    fn from_parts(
-        total: usize,
-        trace: Option<Mutex<Vec<Event>>>,
-        left: usize,
-        emulator: Emulator,
-    ) -> Self {
-        Self(Arc::new(Self::state(total, trace, left, emulator)))
-    }
-
-    fn state(
-        total: usize,
-        trace: Option<Mutex<Vec<Event>>>,
-        left: usize,
-        emulator: Emulator,
-    ) -> State {
-        State {
-            total,
-            used: AtomicUsize::new(0),
-            trace,
-            registered: Registered::new(),
-            emulator,
-            #[cfg(feature = "interpreter")]
-            interpreter: None,
-            left: AtomicUsize::new(left),
-        }
     }
 
     /// Returns the events that threads have caused since the last call, ordered by launch, then by
@@ -187,9 +167,8 @@ impl Device for EmulatedDevice {
         &self,
         content: Vec<T>,
     ) -> Result<PinnedVec<T, EmulatedRegistration>, RuntimeError> {
-        let range = registered::addresses(&content);
-        self.0.registered.insert(range.clone());
-        Ok(PinnedVec::new(EmulatedRegistration { device: self.clone(), range }, content))
+        let registration = EmulatedRegistration { _memory: Registered::new(&content) };
+        Ok(PinnedVec::new(registration, content))
     }
 
     fn owns(&self, memory: &EmulatedMemory) -> bool {
@@ -205,14 +184,7 @@ impl Device for EmulatedDevice {
 /// A registration of host memory with an [`EmulatedDevice`].
 #[derive(Debug)]
 pub struct EmulatedRegistration {
-    device: EmulatedDevice,
-    range: Range<usize>,
-}
-
-impl Drop for EmulatedRegistration {
-    fn drop(&mut self) {
-        self.device.0.registered.remove(&self.range);
-    }
+    _memory: Registered,
 }
 
 /// Memory of an [`EmulatedDevice`].
@@ -604,7 +576,7 @@ impl Queue for EmulatedQueue {
     }
 
     fn is_registered(&self, memory: &[u8]) -> bool {
-        self.device.0.registered.contains(&registered::addresses(memory))
+        Registered::covers(memory)
     }
 
     fn scope<'env, T>(

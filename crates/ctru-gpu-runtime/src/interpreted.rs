@@ -2,12 +2,14 @@
 
 use core::fmt;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::ptx::Module;
 use ptx_check::run::{Argument, Array, Error, Launch};
 use ptx_check::syntax;
+
+use crate::lock::lock;
 
 /// A module that was read, and the names of its kernels that were launched.
 pub(crate) struct Interpreter {
@@ -22,7 +24,7 @@ impl Interpreter {
 
     /// Returns the names of the kernels that were launched so far.
     pub(crate) fn launched(&self) -> BTreeSet<&'static str> {
-        self.launched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.launched).clone()
     }
 
     /// Runs a kernel. `which` has, for each of its arrays, an index into `contents`, which the
@@ -35,7 +37,7 @@ impl Interpreter {
         batch: Batch,
     ) -> Result<(), Error> {
         let scalars = kernel.values().iter().map(|value| value.bits());
-        self.launched.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.name());
+        lock(&self.launched).insert(kernel.name());
         let numbers = batch.arguments().map(u64::from).into_iter().chain(scalars);
         let arguments: Vec<Argument> = which
             .iter()

@@ -60,6 +60,8 @@ pub mod batch;
 mod error;
 #[cfg(feature = "interpreter")]
 mod interpreted;
+#[cfg(any(feature = "cuda", feature = "emulator"))]
+mod lock;
 mod memory;
 mod queue;
 #[cfg(any(feature = "cuda", feature = "emulator"))]

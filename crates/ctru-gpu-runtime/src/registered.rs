@@ -1,42 +1,55 @@
 //! Records which host memory is pinned in place.
 
 use core::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-/// A list of address ranges. A range may occur several times.
-pub(crate) struct Registered(Mutex<Vec<Range<usize>>>);
+use crate::lock::lock;
+
+/// The addresses of the memory that is pinned in place, for all devices. A range may occur several
+/// times.
+static REGISTERED: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
+
+/// Host memory that is pinned in place. Dropping this value ends that.
+#[derive(Debug)]
+pub(crate) struct Registered(Range<usize>);
 
 impl Registered {
-    pub(crate) const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+    /// Records that the memory of `content` is pinned.
+    pub(crate) fn new<T>(content: &[T]) -> Self {
+        let range = addresses(content);
+        lock(&REGISTERED).push(range.clone());
+        Self(range)
     }
 
-    pub(crate) fn insert(&self, range: Range<usize>) {
-        self.lock().push(range);
+    /// Returns the addresses.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn addresses(&self) -> &Range<usize> {
+        &self.0
     }
 
-    /// Removes one occurrence of a range.
-    pub(crate) fn remove(&self, range: &Range<usize>) {
-        let mut ranges = self.lock();
-        if let Some(index) = ranges.iter().position(|known| known == range) {
-            ranges.swap_remove(index);
-        }
-    }
-
-    /// Returns whether `range` is not empty and lies within a single range of the list.
-    pub(crate) fn contains(&self, range: &Range<usize>) -> bool {
+    /// Returns whether `memory` is not empty and lies within the memory of a single value.
+    pub(crate) fn covers(memory: &[u8]) -> bool {
+        let range = addresses(memory);
         let inside = |known: &Range<usize>| known.start <= range.start && range.end <= known.end;
-        !range.is_empty() && self.lock().iter().any(inside)
+        !range.is_empty() && lock(&REGISTERED).iter().any(inside)
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        // No function leaves the list in an invalid state, so it is valid even after a panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for Registered {
+    fn drop(&mut self) {
+        remove(&mut lock(&REGISTERED), &self.0);
+    }
+}
+
+/// Removes one occurrence of a range.
+pub(crate) fn remove(ranges: &mut Vec<Range<usize>>, range: &Range<usize>) {
+    if let Some(index) = ranges.iter().position(|known| known == range) {
+        ranges.swap_remove(index);
     }
 }
 
 /// Returns the range of addresses that a slice occupies.
-pub(crate) fn addresses<T>(slice: &[T]) -> Range<usize> {
+fn addresses<T>(slice: &[T]) -> Range<usize> {
     let range = slice.as_ptr_range();
     range.start.addr()..range.end.addr()
 }
@@ -47,19 +60,13 @@ mod tests {
 
     #[test]
     fn only_what_lies_inside() {
-        let registered = Registered::new();
-        registered.insert(100..200);
-        registered.insert(200..300);
-        for (range, expected) in [
-            (100..200, true),
-            (150..160, true),
-            (150..250, false),
-            (99..100, false),
-            (120..120, false),
-        ] {
-            assert_eq!(registered.contains(&range), expected, "{range:?}");
+        let memory = [0; 200];
+        let (first, _second) = (Registered::new(&memory[..100]), Registered::new(&memory[100..]));
+        for (range, expected) in [(0..100, true), (50..60, true), (50..150, false), (20..20, false)]
+        {
+            assert_eq!(Registered::covers(&memory[range.clone()]), expected, "{range:?}");
         }
-        registered.remove(&(100..200));
-        assert!(!registered.contains(&(100..200)) && registered.contains(&(200..300)));
+        drop(first);
+        assert!(!Registered::covers(&memory[..100]) && Registered::covers(&memory[100..]));
     }
 }

@@ -1,10 +1,12 @@
 //! Tracks which elements of shared host memory callers are using.
 
 use core::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use crate::arguments;
 use crate::error::RuntimeError;
+use crate::lock::lock;
+use crate::registered::remove;
 
 /// A list of ranges of elements that have no element in common.
 #[derive(Default)]
@@ -16,18 +18,13 @@ impl TakenRanges {
     pub(crate) fn take(&self, range: Range<usize>, len: usize) -> Result<Taken<'_>, RuntimeError> {
         let Range { start, end } = range;
         arguments::check_copy(&range, len, 0, usize::MAX)?;
-        let mut others = self.lock();
+        let mut others = lock(&self.0);
         // This holds for no empty range, wherever it lies.
         if others.iter().any(|other| start.max(other.start) < end.min(other.end)) {
             return Err(RuntimeError::Overlap { start, end });
         }
         others.push(range.clone());
         Ok(Taken { all: self, range })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        // No function leaves the list in an invalid state, so it is valid even after a panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -46,9 +43,6 @@ impl Taken<'_> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        let mut taken = self.all.lock();
-        if let Some(index) = taken.iter().position(|range| *range == self.range) {
-            taken.swap_remove(index);
-        }
+        remove(&mut lock(&self.all.0), &self.range);
     }
 }

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::{fmt, ptr};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use ctru_simt::descriptor::Kernel;
 use ctru_simt::ptx::Module;
@@ -17,6 +17,7 @@ use super::sys::{
     CUfunction_attribute, CUjit_option, CUmodule,
 };
 use crate::error::RuntimeError;
+use crate::lock::lock;
 use crate::queue::MemoryInfo;
 
 /// Bytes of shared memory that a block may use by default, with those that its code declares. More
@@ -217,12 +218,6 @@ struct Opening {
 /// All pairs of a GPU and a module for which it has been opened. A thread holds this lock only for
 /// a look-up, because opening a GPU can take seconds.
 static OPENINGS: Mutex<Vec<&'static Opening>> = Mutex::new(Vec::new());
-
-/// Locks `mutex`. Every change of its content is a single step, so the content is valid even after
-/// a panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Returns the pair of a GPU and a module. There is one for each pair.
 fn opening(index: u32, module: &'static Module) -> &'static Opening {

@@ -4,7 +4,7 @@
 use core::ops::Range;
 use core::ptr::{self, NonNull};
 use core::{fmt, slice};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ctru_simt::simt::Word;
 use zeroize::Zeroize;
@@ -15,8 +15,9 @@ use super::stream::Stream;
 use super::sys::{CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 use crate::arguments;
 use crate::error::RuntimeError;
+use crate::lock::lock;
 use crate::memory::{DeviceMemory, HostMemory, Plain, SharedMemory, Slice};
-use crate::registered::{self, Registered};
+use crate::registered::Registered;
 use crate::taken::TakenRanges;
 
 /// Memory that kernels of a [`CudaDevice`] use: memory of the device, pinned memory of the host
@@ -149,54 +150,45 @@ impl fmt::Debug for CudaMemory {
     }
 }
 
-/// The host memory that is pinned in place, for all devices.
-static REGISTERED: Registered = Registered::new();
-
 /// A registration of host memory with the driver.
 #[derive(Debug)]
 pub struct CudaRegistration {
     device: CudaDevice,
-    range: Range<usize>,
+    memory: Registered,
 }
 
 impl CudaRegistration {
     /// Pins the memory of `content`. The registration must be dropped before this memory is freed.
     /// Otherwise the driver keeps the pages pinned after they are reused.
     pub(super) fn new<T>(device: CudaDevice, content: &[T]) -> Result<Self, RuntimeError> {
-        let range = registered::addresses(content);
-        if !range.is_empty() {
+        let bytes = size_of_val(content);
+        if bytes != 0 {
             let _current = device.enter()?;
             // SAFETY: the memory exists. Pinning alone does not access it. Only copies do, and each
             // copy borrows the memory until its scope ends, which waits for the copy or aborts.
             unsafe {
                 driver::cuMemHostRegister_v2(
                     content.as_ptr().cast_mut().cast(),
-                    range.len(),
+                    bytes,
                     CU_MEMHOSTREGISTER_PORTABLE,
                 )
             }?;
-            REGISTERED.insert(range.clone());
         }
-        Ok(Self { device, range })
-    }
-
-    /// Returns whether a single registration has pinned all of this memory.
-    pub(super) fn covers(memory: &[u8]) -> bool {
-        REGISTERED.contains(&registered::addresses(memory))
+        Ok(Self { device, memory: Registered::new(content) })
     }
 }
 
 impl Drop for CudaRegistration {
     fn drop(&mut self) {
-        if self.range.is_empty() {
+        let addresses = self.memory.addresses();
+        if addresses.is_empty() {
             return;
         }
-        REGISTERED.remove(&self.range);
         let Ok(_current) = self.device.enter() else { return };
         // SAFETY: the memory was registered, and no copy is running: each copy borrows the memory
         // until its scope has waited for it or has aborted the process.
         let _ = unsafe {
-            driver::cuMemHostUnregister(ptr::with_exposed_provenance_mut(self.range.start))
+            driver::cuMemHostUnregister(ptr::with_exposed_provenance_mut(addresses.start))
         };
     }
 }
@@ -220,7 +212,7 @@ pub(super) struct Uses(Mutex<Vec<(Arc<Stream>, u64)>>);
 impl Uses {
     /// Records that the operation with this number of `stream` uses the memory.
     pub(super) fn record(&self, stream: &Arc<Stream>, operation: u64) {
-        let mut uses = self.lock();
+        let mut uses = lock(&self.0);
         match uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, stream)) {
             Some((_, last)) => *last = operation.max(*last),
             None => uses.push((Arc::clone(stream), operation)),
@@ -241,20 +233,15 @@ impl Uses {
 
     /// Returns what has been recorded, and forgets it.
     pub(super) fn take(&self) -> Vec<(Arc<Stream>, u64)> {
-        core::mem::take(&mut *self.lock())
+        core::mem::take(&mut *lock(&self.0))
     }
 
     /// Waits for all recorded operations.
     fn wait(&self) -> Result<(), RuntimeError> {
-        let mut uses = self.lock();
+        let mut uses = lock(&self.0);
         uses.iter().try_for_each(|(stream, operation)| stream.wait(*operation))?;
         uses.clear();
         Ok(())
-    }
-
-    /// Locks the list, which is valid even after a panic.
-    fn lock(&self) -> MutexGuard<'_, Vec<(Arc<Stream>, u64)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 use core::{fmt, ptr};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ctru_simt::descriptor::{Batch, Kernel};
 
@@ -16,8 +16,10 @@ use super::stream::{CudaEvent, Stream};
 use super::sys::CUdeviceptr;
 use crate::arguments;
 use crate::error::RuntimeError;
+use crate::lock::lock;
 use crate::memory::{Buffer, DeviceMemory, HostMemory, PinnedVec, Plain, Slice};
 use crate::queue::{Device, Launch, MemoryInfo, Queue};
+use crate::registered::Registered;
 
 impl Device for CudaDevice {
     type Queue = CudaQueue;
@@ -239,7 +241,7 @@ impl Queue for CudaQueue {
     }
 
     fn is_registered(&self, memory: &[u8]) -> bool {
-        CudaRegistration::covers(memory)
+        Registered::covers(memory)
     }
 
     fn scope<'env, T>(
@@ -381,7 +383,7 @@ impl Queue for CudaQueue {
         if described.is_empty() {
             return Ok(());
         }
-        let mut graphs = self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut graphs = lock(&self.0.graphs);
         // SAFETY: `describe` has checked each launch, as in `launch`: the function belongs to the
         // current device and takes these arrays, numbers and scalars, and the arrays are as long as
         // the descriptor requires, so the kernel accesses nothing else. Memory of the device waits
