@@ -11,7 +11,7 @@ use core::time::Duration;
 #[cfg(feature = "interpreter")]
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::emulator::{self, Emulator, Event};
@@ -64,6 +64,37 @@ impl State {
             name: "CUDA_ERROR_LAUNCH_FAILED".to_owned(),
         };
         left.map(|_| ()).map_err(lost)
+    }
+
+    /// Runs a kernel on a copy of the content of arrays, and returns what it has made of the copy.
+    /// `which` has, for each argument of the kernel, an index into the arrays.
+    fn run(
+        &self,
+        kernel: &Kernel,
+        arrays: &[&EmulatedMemory],
+        before: &[Vec<u8>],
+        which: &[usize],
+        batch: Batch,
+    ) -> Result<Zeroizing<Vec<Vec<u8>>>, RuntimeError> {
+        #[cfg(feature = "interpreter")]
+        if let Some(interpreter) = &self.interpreter {
+            let mut contents = Zeroizing::new(before.to_vec());
+            interpreter.launch(kernel, &mut contents, which, batch)?;
+            return Ok(contents);
+        }
+        let buffers = arrays.iter().zip(before).map(|(memory, content)| {
+            emulator::Buffer::from_bytes(memory.element_bytes, content.clone())
+        });
+        let buffers: Vec<_> = buffers.collect();
+        let arguments: Vec<_> = which.iter().map(|&index| &buffers[index]).collect();
+        match &self.trace {
+            None => self.emulator.launch(kernel, &arguments, batch)?,
+            Some(trace) => {
+                let events = self.emulator.trace(kernel, &arguments, batch)?;
+                lock(trace).extend(events);
+            }
+        }
+        Ok(Zeroizing::new(buffers.iter().map(emulator::Buffer::bytes).collect()))
     }
 }
 
@@ -333,23 +364,23 @@ pub struct EmulatedScope<'env>(PhantomData<*mut &'env ()>);
 
 /// Host memory of an [`EmulatedQueue`] that several threads fill and read at the same time.
 pub struct EmulatedShared<T: Plain> {
-    pinned: Mutex<EmulatedPinned<T>>,
-    len: usize,
+    memory: EmulatedMemory,
     taken: TakenRanges,
+    element: PhantomData<fn() -> T>,
 }
 
 /// A copy of elements of shared memory that a caller changes. Dropping it writes the copy back,
 /// also after a panic, because a GPU's shared memory has what the caller has written until then.
 struct Changing<'a, T: Plain> {
-    shared: &'a EmulatedShared<T>,
+    memory: &'a EmulatedMemory,
     taken: Taken<'a>,
     copy: Wiped<T>,
 }
 
 impl<T: Plain> Drop for Changing<'_, T> {
     fn drop(&mut self) {
-        let mut pinned = lock(&self.shared.pinned);
-        pinned.in_host_form()[self.taken.range()].copy_from_slice(&self.copy.0);
+        let start = self.taken.range().start * size_of::<T>();
+        write_bytes(&self.copy.0, &mut lock(&self.memory.content)[start..]);
     }
 }
 
@@ -357,7 +388,7 @@ impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
     type Device = EmulatedMemory;
 
     fn len(&self) -> usize {
-        self.len
+        self.memory.bytes / size_of::<T>()
     }
 
     fn with<V>(
@@ -365,27 +396,30 @@ impl<T: Plain> SharedMemory<T> for EmulatedShared<T> {
         range: Range<usize>,
         work: impl FnOnce(&mut [T]) -> V,
     ) -> Result<V, RuntimeError> {
-        let taken = self.taken.take(range, self.len)?;
+        let taken = self.taken.take(range, self.len())?;
+        let Range { start, end } = taken.range();
         // The caller gets a copy, and no lock is held while it works, because other calls may use
         // other elements during this time.
-        let copy = Wiped(lock(&self.pinned).in_host_form()[taken.range()].to_vec());
-        let mut changing = Changing { shared: self, taken, copy };
+        let bytes = start * size_of::<T>()..end * size_of::<T>();
+        let copy = Wiped(elements(&lock(&self.memory.content)[bytes]));
+        let mut changing = Changing { memory: &self.memory, taken, copy };
         Ok(work(&mut changing.copy.0))
     }
 
     fn wipe(&self) -> Result<(), RuntimeError> {
-        let _taken = self.taken.take(0..self.len, self.len)?;
-        lock(&self.pinned).wipe()
+        let _taken = self.taken.take(0..self.len(), self.len())?;
+        lock(&self.memory.content).fill(0);
+        Ok(())
     }
 
     fn on_device(&mut self) -> &EmulatedMemory {
-        self.pinned.get_mut().unwrap_or_else(PoisonError::into_inner).on_device()
+        &self.memory
     }
 }
 
 impl<T: Plain> fmt::Debug for EmulatedShared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EmulatedShared({} elements)", self.len)
+        write!(f, "EmulatedShared({} elements)", self.len())
     }
 }
 
@@ -403,6 +437,14 @@ fn zero<T: Plain>(numbers: &mut [T]) {
     numbers.fill(T::default());
     // Without this use of the elements, the compiler could remove the writes.
     core::hint::black_box(numbers);
+}
+
+/// Returns `len` times `element`, or `None` if the memory does not suffice.
+fn filled<T: Clone>(len: usize, element: T) -> Option<Vec<T>> {
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(len).ok()?;
+    elements.resize(len, element);
+    Some(elements)
 }
 
 /// Writes numbers as a device stores them.
@@ -431,6 +473,17 @@ pub struct EmulatedQueue {
 }
 
 impl EmulatedQueue {
+    /// Returns these bytes of `content` as memory for elements of type `T`.
+    fn memory<T: Plain>(
+        &self,
+        content: Arc<Mutex<Vec<u8>>>,
+        Range { start, end }: Range<usize>,
+        kind: Kind,
+    ) -> EmulatedMemory {
+        let (device, bytes, element_bytes) = (self.device.clone(), end - start, T::BYTES);
+        EmulatedMemory { device, content, start, bytes, element_bytes, kind }
+    }
+
     fn check_owner(&self, memory: &EmulatedMemory) -> Result<(), RuntimeError> {
         match self.device.owns(memory) {
             true => Ok(()),
@@ -444,43 +497,6 @@ impl EmulatedQueue {
             false => Err(RuntimeError::Foreign { what: "pinned memory", owner: "queue" }),
         }
     }
-}
-
-/// An array of a launch, with its content before the launch and its copy on the emulator.
-struct Array<'a> {
-    memory: &'a EmulatedMemory,
-    before: Zeroizing<Vec<u8>>,
-    emulated: emulator::Buffer,
-}
-
-/// Runs the PTX of a kernel.
-#[cfg(feature = "interpreter")]
-fn interpret(
-    interpreter: &Interpreter,
-    kernel: &Kernel,
-    memory: &[&EmulatedMemory],
-    batch: Batch,
-) -> Result<(), RuntimeError> {
-    // If the same memory occurs twice, it must become one array.
-    let mut known: Vec<&EmulatedMemory> = Vec::new();
-    let mut which = Vec::new();
-    for &one in memory {
-        let place = known.iter().position(|known| core::ptr::eq(*known, one));
-        which.push(place.unwrap_or(known.len()));
-        if place.is_none() {
-            known.push(one);
-        }
-    }
-    let content = |memory: &&EmulatedMemory| lock(&memory.content)[memory.range()].to_vec();
-    let mut contents: Vec<Vec<u8>> = known.iter().map(content).collect();
-    let before = Zeroizing::new(contents.clone());
-    let done = interpreter.launch(kernel, &mut contents, &which, batch);
-    let after = Zeroizing::new(contents);
-    done?;
-    for ((memory, before), after) in known.iter().zip(before.iter()).zip(after.iter()) {
-        memory.change(before, after);
-    }
-    Ok(())
 }
 
 impl fmt::Debug for EmulatedQueue {
@@ -499,47 +515,33 @@ impl Queue for EmulatedQueue {
         let State { total, used, .. } = &*self.device.0;
         let requested = len.saturating_mul(size_of::<T>());
         let reserve = |used: usize| used.checked_add(requested).filter(|used| used <= total);
-        let mut content = Vec::new();
         used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve).map_err(|used| {
             RuntimeError::OutOfMemory { requested, free: total.saturating_sub(used) }
         })?;
-        if content.try_reserve_exact(requested).is_err() {
+        let Some(content) = filled(requested, UNDEFINED) else {
             used.fetch_sub(requested, Ordering::Relaxed);
             return Err(RuntimeError::OutOfMemory { requested, free: 0 });
-        }
-        content.resize(requested, UNDEFINED);
-        Ok(Buffer::new(EmulatedMemory {
-            device: self.device.clone(),
-            content: Arc::new(Mutex::new(content)),
-            start: 0,
-            bytes: requested,
-            element_bytes: T::BYTES,
-            kind: Kind::Device,
-        }))
+        };
+        let content = Arc::new(Mutex::new(content));
+        Ok(Buffer::new(self.memory::<T>(content, 0..requested, Kind::Device)))
     }
 
     fn pinned<T: Plain>(&self, len: usize) -> Result<EmulatedPinned<T>, RuntimeError> {
-        let mut content = Vec::new();
         let requested = len.saturating_mul(size_of::<T>());
-        content.try_reserve_exact(len).map_err(|_| RuntimeError::OutOfHostMemory { requested })?;
-        content.resize(len, T::default());
+        let content =
+            filled(len, T::default()).ok_or(RuntimeError::OutOfHostMemory { requested })?;
         Ok(EmulatedPinned {
             queue: Arc::clone(&self.identity),
             content: OnceLock::from(content),
-            memory: EmulatedMemory {
-                device: self.device.clone(),
-                content: Arc::default(),
-                start: 0,
-                bytes: requested,
-                element_bytes: T::BYTES,
-                kind: Kind::Host,
-            },
+            memory: self.memory::<T>(Arc::default(), 0..requested, Kind::Host),
         })
     }
 
     fn shared<T: Plain>(&self, len: usize) -> Result<EmulatedShared<T>, RuntimeError> {
-        let (pinned, taken) = (Mutex::new(self.pinned(len)?), TakenRanges::default());
-        Ok(EmulatedShared { pinned, len, taken })
+        let requested = len.saturating_mul(size_of::<T>());
+        let content = filled(requested, 0).ok_or(RuntimeError::OutOfHostMemory { requested })?;
+        let memory = self.memory::<T>(Arc::new(Mutex::new(content)), 0..requested, Kind::Host);
+        Ok(EmulatedShared { memory, taken: TakenRanges::default(), element: PhantomData })
     }
 
     fn upload<T: Plain>(
@@ -620,14 +622,8 @@ impl Queue for EmulatedQueue {
         self.check_owner(memory)?;
         // The beginning of an allocation is aligned for every element.
         arguments::check_slice::<T>(memory, memory.start as u64, &bytes)?;
-        Ok(Slice::new(EmulatedMemory {
-            device: self.device.clone(),
-            content: Arc::clone(&memory.content),
-            start: memory.start + bytes.start,
-            bytes: bytes.len(),
-            element_bytes: T::BYTES,
-            kind: Kind::Slice,
-        }))
+        let range = memory.start + bytes.start..memory.start + bytes.end;
+        Ok(Slice::new(self.memory::<T>(Arc::clone(&memory.content), range, Kind::Slice)))
     }
 
     fn copy(&self, from: &EmulatedMemory, to: &EmulatedMemory) -> Result<(), RuntimeError> {
@@ -659,36 +655,21 @@ impl Queue for EmulatedQueue {
         if batch.operations() == 0 {
             return Ok(());
         }
-        #[cfg(feature = "interpreter")]
-        if let Some(interpreter) = &self.device.0.interpreter {
-            return interpret(interpreter, kernel, memory, batch);
-        }
-        // If the same memory occurs twice, it must become one array of the emulator.
-        let mut arrays: Vec<Array<'_>> = Vec::new();
-        let mut arguments = Vec::new();
+        // If the same memory occurs twice, it must become one array.
+        let mut arrays: Vec<&EmulatedMemory> = Vec::new();
+        let mut which = Vec::new();
         for &memory in memory {
-            let known = arrays.iter().find(|array| core::ptr::eq(array.memory, memory));
-            arguments.push(match known {
-                Some(array) => array.emulated.clone(),
-                None => {
-                    let before = Zeroizing::new(lock(&memory.content)[memory.range()].to_vec());
-                    let emulated =
-                        emulator::Buffer::from_bytes(memory.element_bytes, before.to_vec());
-                    arrays.push(Array { memory, before, emulated: emulated.clone() });
-                    emulated
-                }
-            });
-        }
-        let arguments: Vec<&emulator::Buffer> = arguments.iter().collect();
-        match &self.device.0.trace {
-            None => self.device.0.emulator.launch(kernel, &arguments, batch)?,
-            Some(trace) => {
-                let events = self.device.0.emulator.trace(kernel, &arguments, batch)?;
-                lock(trace).extend(events);
+            let known = arrays.iter().position(|known| core::ptr::eq(*known, memory));
+            which.push(known.unwrap_or(arrays.len()));
+            if known.is_none() {
+                arrays.push(memory);
             }
         }
-        for Array { memory, before, emulated } in &arrays {
-            memory.change(before, &Zeroizing::new(emulated.bytes()));
+        let content = |memory: &&EmulatedMemory| lock(&memory.content)[memory.range()].to_vec();
+        let before: Zeroizing<Vec<_>> = Zeroizing::new(arrays.iter().map(content).collect());
+        let after = self.device.0.run(kernel, &arrays, &before, &which, batch)?;
+        for (memory, (before, after)) in arrays.iter().zip(before.iter().zip(after.iter())) {
+            memory.change(before, after);
         }
         Ok(())
     }
