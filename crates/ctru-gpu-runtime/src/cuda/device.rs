@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::hash::Hash;
 use core::{fmt, ptr};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 use ctru_simt::descriptor::Kernel;
 use ctru_simt::ptx::Module;
@@ -161,9 +162,8 @@ struct Opened {
     index: u32,
     context: CUcontext,
     module: &'static Module,
-    /// The kernels by their names. This lock is held for a look-up only, because a driver may
-    /// compile for seconds, while other threads launch other kernels.
-    functions: Mutex<HashMap<&'static str, &'static Once<Function>>>,
+    /// The kernels by their names.
+    functions: Table<&'static str, Function>,
 }
 
 // SAFETY: the context is the only field that is not `Send`. By the driver's documentation, any
@@ -183,24 +183,28 @@ struct Function {
 // SAFETY: a function belongs to its context, which any thread may use.
 unsafe impl Send for Function {}
 
-/// A value that one thread makes while others that need it wait. If it cannot be made, the next
-/// thread tries again.
-struct Once<T>(Mutex<Option<T>>);
+/// Values by their keys. One thread makes a value while others that need it wait. If it cannot be
+/// made, the next thread tries again.
+struct Table<K, V: 'static>(Mutex<HashMap<K, &'static Mutex<Option<V>>>>);
 
-impl<T> Default for Once<T> {
+impl<K, V> Default for Table<K, V> {
     fn default() -> Self {
-        Self(Mutex::new(None))
+        Self(Mutex::default())
     }
 }
 
-impl<T> Once<T> {
-    /// Calls `work` with the value, which `make` makes if there is none.
-    fn with<V>(
+impl<K: Eq + Hash, V> Table<K, V> {
+    /// Calls `work` with the value of `key`, which `make` makes if there is none.
+    fn with<T>(
         &self,
-        make: impl FnOnce() -> Result<T, RuntimeError>,
-        work: impl FnOnce(&mut T) -> Result<V, RuntimeError>,
-    ) -> Result<V, RuntimeError> {
-        let mut value = lock(&self.0);
+        key: K,
+        make: impl FnOnce() -> Result<V, RuntimeError>,
+        work: impl FnOnce(&mut V) -> Result<T, RuntimeError>,
+    ) -> Result<T, RuntimeError> {
+        // The lock of the table is held for a look-up only. Opening a GPU and compiling a kernel
+        // can take seconds, in which other threads need other values.
+        let value = *lock(&self.0).entry(key).or_insert_with(|| Box::leak(Box::default()));
+        let mut value = lock(value);
         match &mut *value {
             Some(value) => work(value),
             none => work(none.insert(make()?)),
@@ -208,29 +212,8 @@ impl<T> Once<T> {
     }
 }
 
-/// A GPU and a module for which the GPU has been opened, or is being opened.
-struct Opening {
-    index: u32,
-    module: &'static Module,
-    opened: Once<&'static Opened>,
-}
-
-/// All pairs of a GPU and a module for which it has been opened. A thread holds this lock only for
-/// a look-up, because opening a GPU can take seconds.
-static OPENINGS: Mutex<Vec<&'static Opening>> = Mutex::new(Vec::new());
-
-/// Returns the pair of a GPU and a module. There is one for each pair.
-fn opening(index: u32, module: &'static Module) -> &'static Opening {
-    let mut all = lock(&OPENINGS);
-    let known =
-        all.iter().find(|known| known.index == index && ptr::eq(known.module, module)).copied();
-    known.unwrap_or_else(|| {
-        let new: &'static Opening =
-            Box::leak(Box::new(Opening { index, module, opened: Once::default() }));
-        all.push(new);
-        new
-    })
-}
+/// The open GPUs, by their numbers and the addresses of the modules for which they were opened.
+static OPENED: LazyLock<Table<(u32, usize), &'static Opened>> = LazyLock::new(Table::default);
 
 impl CudaDevice {
     /// Opens a GPU for the kernels of `module`. The PTX must have the layout that compilers
@@ -254,11 +237,12 @@ impl CudaDevice {
             unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut context, gpu) }?;
             let _current = Current::enter(context)?;
             compile(None, &ptx::outside_kernels(module.text()))?;
-            let opened = Opened { index, context, module, functions: Mutex::default() };
+            let opened = Opened { index, context, module, functions: Table::default() };
             let opened: &'static Opened = Box::leak(Box::new(opened));
             Ok(opened)
         };
-        opening(index, module).opened.with(open, |opened| Ok(Self(opened)))
+        let key = (index, ptr::from_ref(module).addr());
+        OPENED.with(key, open, |opened| Ok(Self(opened)))
     }
 
     /// Returns the number of the GPU.
@@ -350,14 +334,12 @@ impl CudaDevice {
         if !kernel.is_of(self.0.module) {
             return Err(RuntimeError::ForeignKernel { name });
         }
-        let known =
-            *lock(&self.0.functions).entry(name).or_insert_with(|| Box::leak(Box::default()));
         let load = || {
             let raw = self.load(name)?;
             let shared_bytes = SHARED_BYTES_BY_DEFAULT.saturating_sub(of_function(raw, DECLARED)?);
             Ok(Function { raw, shared_bytes })
         };
-        known.with(load, |function| {
+        self.0.functions.with(name, load, |function| {
             let wanted = kernel.shape().shared_bytes();
             if wanted > function.shared_bytes {
                 self.permit(name, function.raw, wanted)?;
