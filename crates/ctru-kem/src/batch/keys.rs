@@ -22,18 +22,28 @@ pub enum Seeds<'a, const N: usize> {
     Expand(Expand<'a>),
 }
 
-/// The keys of a batch of rows: one row or one loaded key for all operations, or one for each.
-#[derive(Copy, Clone)]
-pub enum KeyRows<'a> {
+/// The keys of a batch of rows of bytes: one row or one loaded key for all operations, or one for
+/// each.
+pub type KeyRows<'a> = KeySource<'a, [u8]>;
+
+/// The keys of a batch, whose rows are bytes of the host ([`KeyRows`]), or memory `R` of a device.
+pub enum KeySource<'a, R: ?Sized> {
     /// Rows of bytes. The engine checks that each is a key.
-    Unchecked(&'a [u8]),
+    Unchecked(&'a R),
     /// Rows that are keys, because this library made or checked them.
     ///
     /// With other rows, a batch may panic, and its results have no meaning: with `h = 0`, everybody
     /// can read the shared secrets.
-    Trusted(&'a [u8]),
+    Trusted(&'a R),
     /// Keys that the engine has loaded.
     Loaded(&'a LoadedKeys),
+}
+
+impl<R: ?Sized> Copy for KeySource<'_, R> {}
+impl<R: ?Sized> Clone for KeySource<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 /// The keys of a typed batch.
@@ -134,22 +144,30 @@ impl<K> Loaded<K> {
     }
 }
 
-impl KeyRows<'_> {
-    /// Checks that there is one key or one for each of `operations`. A row has `key_bytes` bytes.
+impl<'a, R: ?Sized> KeySource<'a, R> {
+    /// Returns the rows, if there are any.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn rows(self) -> Option<&'a R> {
+        match self {
+            Self::Unchecked(rows) | Self::Trusted(rows) => Some(rows),
+            Self::Loaded(_) => None,
+        }
+    }
+
+    /// Checks that there is one key or one for each of `operations`. `count` returns the number of
+    /// rows.
     ///
     /// # Errors
-    /// [`EngineError::Rows`], [`EngineError::Length`], or [`EngineError::ForeignKeys`] if loaded
-    /// keys have other parameters.
+    /// That of `count`, [`EngineError::Length`], or [`EngineError::ForeignKeys`] if loaded keys
+    /// have other parameters.
     pub(crate) fn check(
-        &self,
+        self,
         parameters: Parameters,
-        key_bytes: usize,
         operations: usize,
+        count: impl FnOnce(&R) -> Result<usize, EngineError>,
     ) -> Result<(), EngineError> {
         let (name, count) = match self {
-            Self::Unchecked(rows) | Self::Trusted(rows) => {
-                ("keys", count_rows("keys", key_bytes, rows)?)
-            }
+            Self::Unchecked(rows) | Self::Trusted(rows) => ("keys", count(rows)?),
             Self::Loaded(keys) if keys.parameters != parameters => {
                 return Err(EngineError::ForeignKeys);
             }
@@ -206,12 +224,12 @@ impl<const N: usize> fmt::Debug for Seeds<'_, N> {
     }
 }
 
-impl fmt::Debug for KeyRows<'_> {
+impl<R: ?Sized> fmt::Debug for KeySource<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unchecked(rows) => write!(f, "KeyRows::Unchecked({} bytes)", rows.len()),
-            Self::Trusted(rows) => write!(f, "KeyRows::Trusted({} bytes)", rows.len()),
-            Self::Loaded(keys) => write!(f, "KeyRows::Loaded({keys:?})"),
+            Self::Unchecked(_) => f.write_str("KeySource::Unchecked(..)"),
+            Self::Trusted(_) => f.write_str("KeySource::Trusted(..)"),
+            Self::Loaded(keys) => write!(f, "KeySource::Loaded({keys:?})"),
         }
     }
 }

@@ -39,6 +39,6 @@ pub(super) fn check_operations(
     let ciphertexts = count_rows("ciphertexts", parameters.sizes().ciphertext, ciphertexts)?;
     let secrets = count_rows("shared secrets", SHARED_SECRET_BYTES, shared_secrets)?;
     check_length("ciphertexts", secrets, ciphertexts)?;
-    keys.check(parameters, key_bytes, secrets)?;
+    keys.check(parameters, secrets, |rows| count_rows("keys", key_bytes, rows))?;
     Ok(secrets)
 }

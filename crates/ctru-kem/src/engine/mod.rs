@@ -29,7 +29,7 @@ pub use device::cuda;
 #[cfg(feature = "gpu")]
 pub use device::{DeviceEngine, DeviceOptions};
 
-pub use crate::batch::{EngineError, KeyRows, Keys, Loaded, LoadedKeys, Seeds};
+pub use crate::batch::{EngineError, KeyRows, KeySource, Keys, Loaded, LoadedKeys, Seeds};
 pub use crate::error::ContextTooLong;
 pub use crate::expand::{Context, Expand};
 pub use crate::hash::KEY_PAIR_SEED_BYTES;

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::buffers::Decoded;
 use super::set::{Kind, Operation, Set};
-use crate::engine::{EngineError, Expand, LoadedKeys};
+use crate::engine::{EngineError, Expand, KeySource};
 use crate::first_refused::FirstRefused;
 use crate::hash::SHARED_SECRET_BYTES;
 
@@ -21,16 +21,6 @@ pub(super) enum JobSeeds<'a, M> {
     Each(Source<'a, M>),
     /// A master seed.
     Expand(Expand<'a>),
-}
-
-/// The keys of a batch.
-pub(super) enum JobKeys<'a, M> {
-    /// One row for all operations, or one for each.
-    Rows {
-        rows: Source<'a, M>,
-        are_unchecked: bool,
-    },
-    Loaded(&'a LoadedKeys),
 }
 
 /// Decoded keys on the devices, cut into the chunks of the batches that use them.
@@ -87,30 +77,32 @@ impl<'a, Q: Queue> Job<'a, Q> {
         }
     }
 
-    /// Returns a batch with these keys, without seeds and ciphertexts. A row has `row` bytes.
+    /// Returns a batch with these keys, without seeds and ciphertexts. `source` says where rows
+    /// are, and a row has `row` bytes.
     ///
     /// # Errors
     /// [`EngineError::ForeignKeys`] if an engine of another type has loaded them.
-    pub(super) fn with_keys(
+    pub(super) fn with_keys<R: ?Sized>(
         operation: Operation,
         on: Option<(usize, &'a Q)>,
-        keys: JobKeys<'a, Q::Memory>,
+        (keys, source): (KeySource<'a, R>, impl FnOnce(&'a R) -> Source<'a, Q::Memory>),
         row: usize,
     ) -> Result<Self, EngineError>
     where
         Q: 'static,
     {
-        let job = Self::new(operation, on);
-        Ok(match keys {
-            JobKeys::Rows { rows, are_unchecked } => {
-                let keys = if bytes_of(rows) == row { Keys::One } else { Keys::Each };
-                Self { keys, rows: Some(rows), are_unchecked, ..job }
+        let mut job = Self::new(operation, on);
+        job.are_unchecked = matches!(keys, KeySource::Unchecked(_));
+        job.rows = keys.rows().map(source);
+        job.keys = match keys {
+            KeySource::Loaded(keys) => {
+                job.loaded = Some(keys.decoded()?);
+                if keys.count() == 1 { Keys::LoadedOne } else { Keys::LoadedEach }
             }
-            JobKeys::Loaded(loaded) => {
-                let keys = if loaded.count() == 1 { Keys::LoadedOne } else { Keys::LoadedEach };
-                Self { keys, loaded: Some(loaded.decoded()?), ..job }
-            }
-        })
+            _ if job.rows.map(bytes_of) == Some(row) => Keys::One,
+            _ => Keys::Each,
+        };
+        Ok(job)
     }
 }
 

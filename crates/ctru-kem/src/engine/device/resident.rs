@@ -8,11 +8,11 @@ use ctru_gpu_runtime::{Device, DeviceMemory, Queue, RuntimeError};
 
 use super::DeviceEngine;
 use super::batch::Batches;
-use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::job::{Job, JobSeeds, Outputs};
 use super::set::{Operation, Set};
 use crate::Sizes;
 use crate::engine::rows::is_refusal;
-use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeyRows, LoadedKeys, Seeds};
+use crate::engine::{EngineError, Expand, KEY_PAIR_SEED_BYTES, KeySource, LoadedKeys, Seeds};
 use crate::hash::{SEED_BYTES, SHARED_SECRET_BYTES};
 use crate::parameters::Parameters;
 
@@ -29,27 +29,12 @@ pub enum ResidentSeeds<'a, M> {
     Expand(Expand<'a>),
 }
 
-/// The keys of a batch: rows in device memory, or loaded keys. One serves all operations, or there
-/// is one for each.
-#[derive(Debug)]
-pub enum ResidentKeys<'a, M> {
-    /// Rows of bytes. The device checks that each is a key, in the same pass as the operation.
-    Unchecked(&'a M),
-    /// Rows that are keys. See [the checks](Resident#keys).
-    Trusted(&'a M),
-    /// Keys that the engine has loaded.
-    Loaded(&'a LoadedKeys),
-}
+/// The keys of a batch: rows in device memory, or loaded keys. The device checks rows that are not
+/// [trusted](Resident#keys) in the same pass as the operation.
+pub type ResidentKeys<'a, M> = KeySource<'a, M>;
 
 impl<M> Copy for ResidentSeeds<'_, M> {}
 impl<M> Clone for ResidentSeeds<'_, M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M> Copy for ResidentKeys<'_, M> {}
-impl<M> Clone for ResidentKeys<'_, M> {
     fn clone(&self) -> Self {
         *self
     }
@@ -348,23 +333,12 @@ impl<D: Device> Resident<'_, D> {
         arrays: [Option<&'j Memory<D>>; 3],
     ) -> Result<Job<'j, D::Queue>, EngineError> {
         let row = self.set().key_bytes(operation.kind());
-        let rows = |rows: &'j Memory<D>, are_unchecked| {
-            if rows.bytes() != row {
-                check_bytes("keys", count * row, rows)?;
-            }
-            let keys = JobKeys::Rows { rows: Source::Device(rows), are_unchecked };
-            Ok::<_, EngineError>((Some(rows), keys))
-        };
-        let (rows, keys) = match keys {
-            ResidentKeys::Unchecked(keys) => rows(keys, true)?,
-            ResidentKeys::Trusted(keys) => rows(keys, false)?,
-            ResidentKeys::Loaded(keys) => {
-                KeyRows::Loaded(keys).check(self.set().parameters, row, count)?;
-                (None, JobKeys::Loaded(keys))
-            }
-        };
-        let on = self.on(arrays.into_iter().chain([rows]).flatten())?;
-        Job::with_keys(operation, on, keys, row)
+        keys.check(self.set().parameters, count, |rows| match rows.bytes() == row {
+            true => Ok(1),
+            false => check_bytes("keys", count * row, rows).map(|()| count),
+        })?;
+        let on = self.on(arrays.into_iter().chain([keys.rows()]).flatten())?;
+        Job::with_keys(operation, on, (keys, Source::Device), row)
     }
 
     /// Does a batch. If a row was refused, overwrites the shared secrets with zeros, so that those

@@ -6,7 +6,7 @@ use ctru_gpu_runtime::Device;
 use ctru_gpu_runtime::batch::travel::{Source, Target};
 
 use super::DeviceEngine;
-use super::job::{Job, JobKeys, JobSeeds, Outputs};
+use super::job::{Job, JobSeeds, Outputs};
 use super::set::{Operation, Set};
 use crate::batch::count_rows;
 use crate::engine::lengths::{check_generation, check_operations};
@@ -16,16 +16,6 @@ use crate::engine::{
 };
 use crate::hash::SEED_BYTES;
 use crate::parameters::Parameters;
-
-/// Returns the keys of a batch.
-fn job_keys<M>(keys: KeyRows<'_>) -> JobKeys<'_, M> {
-    let rows = |rows, are_unchecked| JobKeys::Rows { rows: Source::Host(rows), are_unchecked };
-    match keys {
-        KeyRows::Loaded(keys) => JobKeys::Loaded(keys),
-        KeyRows::Trusted(keys) => rows(keys, false),
-        KeyRows::Unchecked(keys) => rows(keys, true),
-    }
-}
 
 /// Returns the seeds of a batch.
 fn job_seeds<const N: usize, M>(seeds: Seeds<'_, N>) -> JobSeeds<'_, M> {
@@ -68,7 +58,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         seeds.check(count)?;
         let batches = self.batches(parameters)?;
-        let mut job = Job::with_keys(Operation::Encapsulation, None, job_keys(keys), row)?;
+        let mut job = Job::with_keys(Operation::Encapsulation, None, (keys, Source::Host), row)?;
         job.seeds = job_seeds(seeds);
         let rows = Some(Target::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
@@ -86,7 +76,7 @@ impl<D: Device> BatchEngine for DeviceEngine<D> {
         let row = parameters.sizes().decapsulation_key;
         let count = check_operations(parameters, row, keys, ciphertexts, shared_secrets)?;
         let batches = self.batches(parameters)?;
-        let mut job = Job::with_keys(Operation::Decapsulation, None, job_keys(keys), row)?;
+        let mut job = Job::with_keys(Operation::Decapsulation, None, (keys, Source::Host), row)?;
         job.ciphertexts = Some(Source::Host(ciphertexts));
         let secrets = Some(Target::Host(&mut *shared_secrets));
         let result = batches.run(job, count, Outputs { secrets, ..Outputs::default() });
