@@ -62,14 +62,6 @@ impl<T, M> Deref for Rows<'_, T, M> {
     }
 }
 
-impl<T, M> Rows<'_, T, M> {
-    /// Returns whether the slot has a copy of rows on the device.
-    #[must_use]
-    pub fn are_copied(&self) -> bool {
-        matches!(self, Self::Copy(_))
-    }
-}
-
 impl<T: Plain, Q: Queue> Staging<T, Q> {
     /// Adds pinned memory of the same length to memory of the device.
     ///
@@ -135,7 +127,7 @@ impl<Q: Queue> Staging<u8, Q> {
             Source::Host(bytes) => &bytes[range],
             Source::Device(memory) => {
                 let rows = in_place(queue, memory, &range, &self.device)?;
-                if rows.are_copied() {
+                if let Rows::Copy(_) = rows {
                     queue.copy(&*queue.slice::<u8>(memory, range)?, &rows)?;
                 }
                 return Ok(rows);
@@ -216,8 +208,8 @@ pub fn in_place<'a, Q: Queue>(
     Ok(Rows::Copy(queue.slice(other, 0..end - start)?))
 }
 
-/// Copies the bytes `range` of an array from a [copy](Rows::are_copied) that kernels have written
-/// in its stead.
+/// Copies the bytes `range` of an array from a [copy](Rows::Copy) that kernels have written in its
+/// stead.
 ///
 /// # Errors
 /// Errors of the queue.
