@@ -10,23 +10,6 @@ impl Settle for u32 {
 }
 
 #[test]
-fn a_slot_is_with_one_at_a_time() {
-    let slots = Slots::new(vec![0u32, 0]);
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                for _ in 0..1000 {
-                    *slots.take() += 1;
-                }
-            });
-        }
-    });
-    let (first, second) = (slots.take(), slots.take());
-    assert_eq!(*first + *second, 8000);
-    assert!(slots.try_take().is_none());
-}
-
-#[test]
 fn a_panic_gives_the_slot_back() {
     let slots = Slots::new(vec![7u32]);
     let panicked = std::thread::scope(|scope| {

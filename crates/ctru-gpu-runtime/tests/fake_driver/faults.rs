@@ -6,9 +6,8 @@ use ctru_gpu_runtime::cuda::{CudaDevice, cuda_version, devices};
 use ctru_gpu_runtime::{Device, HostMemory, Launch, Order, Queue, RuntimeError, SharedMemory};
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::ptx::Module;
-use libloading::Library;
 
-use super::pass_on_a_fake_driver;
+use super::{StandIn, alone};
 use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE};
 
 /// The codes with which calls fail: no memory, a failed operation, and a code without a meaning of
@@ -99,92 +98,70 @@ fn work() -> Result<(), RuntimeError> {
 /// abort), and that the same work succeeds afterwards.
 #[test]
 fn each_call() {
-    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("faults") {
-        return;
-    }
-    // SAFETY: this is the library that the crate has opened too.
-    let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
-    // SAFETY: the stand-in defines this function with this type.
-    let fail: unsafe extern "C" fn(c_long, c_long, c_int) -> c_long =
-        unsafe { *library.get("ctru_fail").unwrap() };
-    // SAFETY: the function may be called at any time.
-    let fail = |before, count, code| unsafe { fail(before, count, code) };
+    alone("faults::each_call", "faults", || {
+        let stand_in = StandIn::open();
+        let fail = |before, count, code| stand_in.fail(before, count, code);
 
-    fail(0, 0, 0);
-    assert_eq!(work(), Ok(()));
-    let calls = fail(0, 0, 0);
-    assert!(calls > 100, "{calls} calls");
-    let (mut errors, mut passed) = (0, 0);
-    for code in CODES {
-        for (call, count) in (0..calls).flat_map(|call| [(call, 1), (call, c_long::MAX / 2)]) {
-            fail(call, count, code);
-            let result = work();
-            assert!(fail(0, 0, 0) > call, "call {call} was not made");
-            match result {
-                Err(RuntimeError::Driver { code: named, .. }) => assert_eq!(named, code),
-                Err(RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. }) => {
-                    assert_eq!(code, 2);
+        fail(0, 0, 0);
+        assert_eq!(work(), Ok(()));
+        let calls = fail(0, 0, 0);
+        assert!(calls > 100, "{calls} calls");
+        let (mut errors, mut passed) = (0, 0);
+        for code in CODES {
+            for (call, count) in (0..calls).flat_map(|call| [(call, 1), (call, c_long::MAX / 2)]) {
+                fail(call, count, code);
+                let result = work();
+                assert!(fail(0, 0, 0) > call, "call {call} was not made");
+                match result {
+                    Err(RuntimeError::Driver { code: named, .. }) => assert_eq!(named, code),
+                    Err(
+                        RuntimeError::OutOfMemory { .. } | RuntimeError::OutOfHostMemory { .. },
+                    ) => {
+                        assert_eq!(code, 2);
+                    }
+                    // The end of a value has no result.
+                    Ok(()) => passed += 1,
+                    Err(error) => panic!("call {call} of {calls}, code {code}: {error:?}"),
                 }
-                // The end of a value has no result.
-                Ok(()) => passed += 1,
-                Err(error) => panic!("call {call} of {calls}, code {code}: {error:?}"),
+                errors += 1;
+                assert_eq!(work(), Ok(()), "after call {call} of {calls} with code {code}");
             }
-            errors += 1;
-            assert_eq!(work(), Ok(()), "after call {call} of {calls} with code {code}");
         }
-    }
-    println!("{calls} calls, {errors} faults, {passed} of them without a result");
-    assert!(passed < errors / 2);
+        println!("{calls} calls, {errors} faults, {passed} of them without a result");
+        assert!(passed < errors / 2);
+    });
 }
 
 /// Lets an operation fail. Checks that host memory is wiped all the same and that the error is
 /// returned; and that nothing is wiped if it cannot be known whether operations are over.
 #[test]
 fn memory_is_wiped_after_a_failure() {
-    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("wipes") {
-        return;
-    }
-    // SAFETY: this is the library that the crate has opened too.
-    let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
-    // SAFETY: the stand-in defines this function with this type.
-    let fail: unsafe extern "C" fn(c_long, c_long, c_int) -> c_long =
-        unsafe { *library.get("ctru_fail").unwrap() };
-    // SAFETY: the function may be called at any time.
-    let fail = |before, count, code| unsafe { fail(before, count, code) };
+    alone("faults::memory_is_wiped_after_a_failure", "wipes", || {
+        let stand_in = StandIn::open();
+        let fail = |before, count, code| stand_in.fail(before, count, code);
 
-    let queue = CudaDevice::open(0, &MODULE).unwrap().queue().unwrap();
-    let (mut keys, mut output) = (queue.pinned::<u16>(N).unwrap(), queue.shared::<u32>(N).unwrap());
-    // The first call enters the context, and the second one waits.
-    for (call, code, is_wiped) in [(1, ILLEGAL_ADDRESS, true), (0, REFUSED, false)] {
-        for wipes_shared in [false, true] {
-            keys.write().unwrap().fill(7);
-            let memory = [keys.on_device(), output.on_device()];
-            queue.launch(&REVERSE, &memory, Batch::each(1)).unwrap();
-            fail(call, 1, code);
-            let wiped = if wipes_shared { output.wipe() } else { keys.wipe() };
-            assert!(fail(0, 0, 0) > call);
-            assert!(
-                matches!(wiped, Err(RuntimeError::Driver { code: named, .. }) if named == code),
-                "{wiped:?}"
-            );
-            let zeros = match wipes_shared {
-                true => output.with(0..N, |output| output == [0; N]).unwrap(),
-                false => keys.read().unwrap() == [0; N],
-            };
-            assert_eq!(zeros, is_wiped, "code {code}");
+        let queue = CudaDevice::open(0, &MODULE).unwrap().queue().unwrap();
+        let (mut keys, mut output) =
+            (queue.pinned::<u16>(N).unwrap(), queue.shared::<u32>(N).unwrap());
+        // The first call enters the context, and the second one waits.
+        for (call, code, is_wiped) in [(1, ILLEGAL_ADDRESS, true), (0, REFUSED, false)] {
+            for wipes_shared in [false, true] {
+                keys.write().unwrap().fill(7);
+                let memory = [keys.on_device(), output.on_device()];
+                queue.launch(&REVERSE, &memory, Batch::each(1)).unwrap();
+                fail(call, 1, code);
+                let wiped = if wipes_shared { output.wipe() } else { keys.wipe() };
+                assert!(fail(0, 0, 0) > call);
+                assert!(
+                    matches!(wiped, Err(RuntimeError::Driver { code: named, .. }) if named == code),
+                    "{wiped:?}"
+                );
+                let zeros = match wipes_shared {
+                    true => output.with(0..N, |output| output == [0; N]).unwrap(),
+                    false => keys.read().unwrap() == [0; N],
+                };
+                assert_eq!(zeros, is_wiped, "code {code}");
+            }
         }
-    }
-    println!("wiped");
-}
-
-#[test]
-fn memory_is_wiped_after_a_failure_on_a_fake_driver() {
-    let tests = ["--exact", "fake_driver::faults::memory_is_wiped_after_a_failure", "--nocapture"];
-    pass_on_a_fake_driver(&tests, "wipes", "wiped");
-}
-
-#[test]
-fn each_call_on_a_fake_driver() {
-    let tests = ["--exact", "fake_driver::faults::each_call", "--nocapture"];
-    pass_on_a_fake_driver(&tests, "faults", " faults, ");
+    });
 }

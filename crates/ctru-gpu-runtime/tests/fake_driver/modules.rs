@@ -1,6 +1,5 @@
 //! Counts what the stand-in for the driver compiles.
 
-use core::ffi::{c_int, c_long};
 use std::thread;
 use std::time::Duration;
 
@@ -8,40 +7,9 @@ use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_simt::descriptor::{Batch, Kernel};
 use ctru_simt::ptx::Module;
-use libloading::Library;
 
-use super::pass_on_a_fake_driver;
+use super::{StandIn, alone};
 use crate::common::{MODULE, PARAMETERS, PTX, REVERSE, SHAPE};
-
-/// What the stand-in says and does beside the driver's functions.
-struct StandIn {
-    loads: unsafe extern "C" fn() -> c_long,
-    hold: unsafe extern "C" fn(c_int),
-}
-
-impl StandIn {
-    fn open() -> Self {
-        // SAFETY: this is the library that the crate opens too.
-        let library = Box::leak(Box::new(unsafe { Library::new("libcuda.so.1") }.unwrap()));
-        // SAFETY: the stand-in defines this function with this type.
-        let loads = *unsafe { library.get("ctru_module_loads") }.unwrap();
-        // SAFETY: the stand-in defines this function with this type.
-        let hold = *unsafe { library.get("ctru_hold_modules") }.unwrap();
-        Self { loads, hold }
-    }
-
-    /// Returns how many modules the program has loaded, with one that waits.
-    fn loads(&self) -> c_long {
-        // SAFETY: the function may be called at any time.
-        unsafe { (self.loads)() }
-    }
-
-    /// Makes the loading of modules wait, or go on.
-    fn hold(&self, holds: bool) {
-        // SAFETY: the function may be called at any time.
-        unsafe { (self.hold)(c_int::from(holds)) };
-    }
-}
 
 /// Launches a kernel for one operation, and waits for it.
 fn launch(device: &CudaDevice, kernel: &Kernel) -> Result<(), RuntimeError> {
@@ -55,97 +23,80 @@ fn launch(device: &CudaDevice, kernel: &Kernel) -> Result<(), RuntimeError> {
 /// the module and the kernel the first time and never again.
 #[test]
 fn each_is_compiled_once() {
-    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("counts-modules") {
-        return;
-    }
-    let stand_in = StandIn::open();
-    assert_eq!(stand_in.loads(), 0);
-    for _ in 0..3 {
-        let device = CudaDevice::open(0, &MODULE).unwrap();
-        assert!(device.resources(&REVERSE).unwrap().blocks > 0);
-        launch(&device, &REVERSE).unwrap();
-    }
-    // What is outside of kernels, and the kernel.
-    assert_eq!(stand_in.loads(), 2);
-    println!("compiled once");
+    alone("modules::each_is_compiled_once", "counts-modules", || {
+        let stand_in = StandIn::open();
+        assert_eq!(stand_in.loads(), 0);
+        for _ in 0..3 {
+            let device = CudaDevice::open(0, &MODULE).unwrap();
+            assert!(device.resources(&REVERSE).unwrap().blocks > 0);
+            launch(&device, &REVERSE).unwrap();
+        }
+        // What is outside of kernels, and the kernel.
+        assert_eq!(stand_in.loads(), 2);
+    });
 }
 
 /// Lets the driver compile for a long time. Checks that several threads that need the same module
 /// or the same kernel compile it once, and that other threads go on with what is compiled.
 #[test]
 fn compilation_stops_no_other_launch() {
-    if std::env::var("CTRU_FAKE_DRIVER").as_deref() != Ok("compiles-slowly") {
-        return;
-    }
-    // A launch that waits for the compiler here would wait for ever.
-    thread::spawn(|| {
-        thread::sleep(Duration::from_secs(60));
-        eprintln!("a launch waits for the compilation of another kernel");
-        std::process::exit(1);
+    alone("modules::compilation_stops_no_other_launch", "compiles-slowly", || {
+        // A launch that waits for the compiler here would wait for ever.
+        thread::spawn(|| {
+            thread::sleep(Duration::from_secs(60));
+            eprintln!("a launch waits for the compilation of another kernel");
+            std::process::exit(1);
+        });
+        let second = &PTX[PTX.find(".visible").unwrap()..];
+        let text = PTX.to_owned() + &second.replace("reverse", "reverse_too");
+        let module: &'static Module = Box::leak(Box::new(Module::new(text.leak())));
+        // SAFETY: the entry points have the text of that of `REVERSE`.
+        let [first, second] = ["reverse", "reverse_too"]
+            .map(|name| unsafe { Kernel::new(module, name, SHAPE, PARAMETERS) });
+        let (first, second): (&Kernel, &Kernel) =
+            (Box::leak(Box::new(first)), Box::leak(Box::new(second)));
+        let stand_in = StandIn::open();
+
+        /// Runs `work` on two threads while the driver compiles, and `beside` on this one.
+        fn two_threads<T: Send + 'static>(
+            stand_in: &StandIn,
+            work: impl Fn() -> Result<T, RuntimeError> + Copy + Send + 'static,
+            beside: impl FnOnce(),
+        ) {
+            let before = stand_in.loads();
+            stand_in.hold(true);
+            let threads = [(); 2].map(|()| thread::spawn(move || work().map(drop)));
+            while stand_in.loads() == before {
+                thread::yield_now();
+            }
+            // The other thread has time to begin the same.
+            thread::sleep(Duration::from_millis(50));
+            beside();
+            stand_in.hold(false);
+            for thread in threads {
+                assert_eq!(thread.join().unwrap(), Ok(()));
+            }
+            assert_eq!(stand_in.loads(), before + 1);
+        }
+
+        let open = move || CudaDevice::open(0, module);
+        two_threads(&stand_in, open, || ());
+        let device = open().unwrap();
+        two_threads(&stand_in, move || launch(&device, first), || ());
+        two_threads(
+            &stand_in,
+            move || launch(&device, second),
+            || {
+                assert_eq!(launch(&open().unwrap(), first), Ok(()));
+            },
+        );
+        // Another module.
+        two_threads(
+            &stand_in,
+            || CudaDevice::open(0, &MODULE),
+            || {
+                assert_eq!(launch(&open().unwrap(), second), Ok(()));
+            },
+        );
     });
-    let second = &PTX[PTX.find(".visible").unwrap()..];
-    let text = PTX.to_owned() + &second.replace("reverse", "reverse_too");
-    let module: &'static Module = Box::leak(Box::new(Module::new(text.leak())));
-    // SAFETY: the entry points have the text of that of `REVERSE`.
-    let [first, second] = ["reverse", "reverse_too"]
-        .map(|name| unsafe { Kernel::new(module, name, SHAPE, PARAMETERS) });
-    let (first, second): (&Kernel, &Kernel) =
-        (Box::leak(Box::new(first)), Box::leak(Box::new(second)));
-    let stand_in = StandIn::open();
-
-    /// Runs `work` on two threads while the driver compiles, and `beside` on this one.
-    fn two_threads<T: Send + 'static>(
-        stand_in: &StandIn,
-        work: impl Fn() -> Result<T, RuntimeError> + Copy + Send + 'static,
-        beside: impl FnOnce(),
-    ) {
-        let before = stand_in.loads();
-        stand_in.hold(true);
-        let threads = [(); 2].map(|()| thread::spawn(move || work().map(drop)));
-        while stand_in.loads() == before {
-            thread::yield_now();
-        }
-        // The other thread has time to begin the same.
-        thread::sleep(Duration::from_millis(50));
-        beside();
-        stand_in.hold(false);
-        for thread in threads {
-            assert_eq!(thread.join().unwrap(), Ok(()));
-        }
-        assert_eq!(stand_in.loads(), before + 1);
-    }
-
-    let open = move || CudaDevice::open(0, module);
-    two_threads(&stand_in, open, || ());
-    let device = open().unwrap();
-    two_threads(&stand_in, move || launch(&device, first), || ());
-    two_threads(
-        &stand_in,
-        move || launch(&device, second),
-        || {
-            assert_eq!(launch(&open().unwrap(), first), Ok(()));
-        },
-    );
-    // Another module.
-    two_threads(
-        &stand_in,
-        || CudaDevice::open(0, &MODULE),
-        || {
-            assert_eq!(launch(&open().unwrap(), second), Ok(()));
-        },
-    );
-    println!("compiled beside launches");
-}
-
-#[test]
-fn each_is_compiled_once_on_a_fake_driver() {
-    let tests = ["--exact", "fake_driver::modules::each_is_compiled_once", "--nocapture"];
-    pass_on_a_fake_driver(&tests, "counts-modules", "compiled once");
-}
-
-#[test]
-fn compilation_stops_no_other_launch_on_a_fake_driver() {
-    let test = "fake_driver::modules::compilation_stops_no_other_launch";
-    let tests = ["--exact", test, "--nocapture"];
-    pass_on_a_fake_driver(&tests, "compiles-slowly", "compiled beside launches");
 }
