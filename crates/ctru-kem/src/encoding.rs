@@ -13,13 +13,7 @@ use crate::parameters::Encoding;
 /// An encoding of encapsulation keys: [`MixedRadix`] or [`Packed13`].
 ///
 /// The two encodings of a polynomial are different keys. The first bytes of a key are part of the
-/// input of hashes, so ciphertexts and shared secrets differ as well. The trait is sealed.
-pub trait PublicKeyEncoding: Encode {
-    /// The name in records and test vectors, such as `mixed-radix`.
-    const NAME: &'static str;
-}
-
-/// The operations of an encoding. Users cannot name this trait, which seals [`PublicKeyEncoding`].
+/// input of hashes, so ciphertexts and shared secrets differ as well.
 pub trait Encode: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
     /// The encoding as a value.
     const ENCODING: Encoding;
@@ -51,14 +45,6 @@ pub struct MixedRadix;
 /// than with [`MixedRadix`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Packed13;
-
-impl PublicKeyEncoding for MixedRadix {
-    const NAME: &'static str = Encoding::MixedRadix.name();
-}
-
-impl PublicKeyEncoding for Packed13 {
-    const NAME: &'static str = Encoding::Packed13.name();
-}
 
 impl Encode for MixedRadix {
     const ENCODING: Encoding = Encoding::MixedRadix;

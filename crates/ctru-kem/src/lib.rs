@@ -60,7 +60,7 @@ mod wipe;
 pub use ctruprime::decoded_keys;
 pub use decoded::{DecodedDecapsulationKey, DecodedEncapsulationKey};
 pub use description::Sizes;
-pub use encoding::{MixedRadix, Packed13, PublicKeyEncoding};
+pub use encoding::{MixedRadix, Packed13};
 #[cfg(feature = "std")]
 pub use error::InvalidRow;
 pub use error::{InvalidDecapsulationKey, InvalidEncapsulationKey, InvalidLength, InvalidSeed};

@@ -200,16 +200,18 @@ macro_rules! dispatch {
 }
 sets!(dispatch! $);
 
-/// Defines [`with_set`] and [`with_ctru_prime_set`]. `$d` is a dollar sign.
-macro_rules! dispatch_sets {
-    ($d:tt $(#[$of_macro:meta])* $macro:ident
+/// Defines [`with_ctru_prime_set`]. `$d` is a dollar sign.
+macro_rules! dispatch_ctru_prime {
+    ($d:tt
     $($(#[$doc:meta])* $name:ident($ring:ident) = $code:literal: $number:literal, $text:literal {
         $($encoding:ident => $known_answer:literal;)*
     })+) => {
-        $(#[$of_macro])*
+        /// Evaluates an expression in which a name is the type of a [`Set`] of CTRU-Prime with keys
+        /// in mixed-radix encoding, like [`with_parameters`], or another expression if the set is
+        /// not of CTRU-Prime.
         #[macro_export]
-        macro_rules! $macro {
-            ($d set:expr, $d P:ident => $d body:expr $d(, _ => $d other:expr)?) => {
+        macro_rules! with_ctru_prime_set {
+            ($d set:expr, $d P:ident => $d body:expr, _ => $d other:expr) => {
                 match $d set {
                     $(
                         $d crate::Set::$name => {
@@ -217,27 +219,13 @@ macro_rules! dispatch_sets {
                             $d body
                         }
                     )+
-                    $d(_ => $d other,)?
-                    // Other crates see that there may be more sets one day.
-                    #[allow(unreachable_patterns)]
-                    _ => unreachable!("all sets are in the list"),
+                    _ => $d other,
                 }
             };
         }
     };
 }
-sets! {
-    dispatch_sets! $
-    /// Evaluates an expression in which a name is the type of a [`Set`] with keys in mixed-radix
-    /// encoding, like [`with_parameters`].
-    with_set
-}
-ctru_prime_sets! {
-    dispatch_sets! $
-    /// Evaluates an expression in which a name is the type of a [`Set`] of CTRU-Prime, like
-    /// [`with_set`], or another one if the set is not of CTRU-Prime.
-    with_ctru_prime_set
-}
+ctru_prime_sets!(dispatch_ctru_prime! $);
 
 /// Defines [`for_each_set`] and [`for_each_ctru_prime_set`]. `$d` is a dollar sign.
 macro_rules! export {

@@ -12,7 +12,7 @@ use ctru_math::{Arithmetic, Ring};
 
 use crate::answer::answer;
 use crate::ctruprime::CtruPrime;
-use crate::encoding::{Encode, MixedRadix, Packed13, PublicKeyEncoding};
+use crate::encoding::{Encode, MixedRadix, Packed13};
 use crate::error::{InvalidDecapsulationKey, InvalidEncapsulationKey};
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
 use crate::ntruprime::{self, NtruPrime};
@@ -45,7 +45,7 @@ pub trait CtruPrimeSet: ParameterSet {
     /// The ring, with the distribution of small polynomials.
     type Ring: Arithmetic;
     /// The encoding of encapsulation keys.
-    type Encoding: PublicKeyEncoding;
+    type Encoding: Encode;
 }
 
 /// Passes the operations to another macro, after its arguments. Keys, ciphertexts and placeholders

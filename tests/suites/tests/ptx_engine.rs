@@ -15,7 +15,7 @@ use ctru_kem::engine::{
     BatchEngine, Context, CpuEngine, DeviceEngine, DeviceOptions, EngineError, Expand, KeyRows,
     RuntimeError, Seeds,
 };
-use ctru_kem::{CtruPrime653, CtruPrimeSet, ParameterSet, Parameters, PublicKeyEncoding};
+use ctru_kem::{CtruPrime653, CtruPrimeSet, ParameterSet, Parameters};
 use ctru_math::NtruPrimeRing;
 use ctru_simt::ptx::Module;
 use ctru_tests::every_ctru_prime_set;
@@ -154,7 +154,7 @@ fn compare_with_the_cpu(parameters: Parameters) -> BTreeSet<&'static str> {
 fn compare_with_vectors<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
     let mut launched = BTreeSet::new();
     let (parameters, sizes) = (P::PARAMETERS, P::PARAMETERS.sizes());
-    let records = &Operations::load(P::Ring::N, P::Encoding::NAME)[..10];
+    let records = &Operations::load(P::Ring::N, P::PARAMETERS.encoding().name())[..10];
     for (as_large, records) in [false, true].into_iter().zip(records.chunks(5)) {
         let all = |field: fn(&Operations) -> &[u8]| -> Vec<u8> {
             records.iter().flat_map(field).copied().collect()
@@ -191,7 +191,7 @@ fn compare_with_vectors<P: CtruPrimeSet>() -> BTreeSet<&'static str> {
 fn every_kernel_is_right<P: CtruPrimeSet>() {
     let mut launched = compare_with_the_cpu(P::PARAMETERS);
     launched.extend(compare_with_vectors::<P>());
-    let other = match P::Encoding::NAME {
+    let other = match P::PARAMETERS.encoding().name() {
         "packed13" => "mixed_radix",
         _ => "packed13",
     };

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
-    EncapsulationKey, Packed13, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    EncapsulationKey, Packed13, SEED_BYTES, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_measure::Operation;
@@ -46,7 +46,7 @@ fn subject<P: CtruPrimeSet>(operation: Operation, batch: usize, run: Box<dyn FnM
         engine: "ctru",
         backend: ctru_math::backend::in_use().name(),
         set: <P::Ring as NtruPrimeRing>::N.to_string(),
-        pk_encoding: P::Encoding::NAME,
+        pk_encoding: P::PARAMETERS.encoding().name(),
         batch,
         run,
     }

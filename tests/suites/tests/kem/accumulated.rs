@@ -15,7 +15,7 @@
 use ctru_kem::engine::{CpuEngine, Engine, KEY_PAIR_SEED_BYTES, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
-    EncapsulationKey, MixedRadix, Packed13, PublicKeyEncoding, SEED_BYTES, SharedSecret,
+    EncapsulationKey, MixedRadix, Packed13, SEED_BYTES, SharedSecret,
 };
 use ctru_tests::hashes::{sha3_256, shake256};
 use ctru_tests::vectors::array;
@@ -31,7 +31,7 @@ struct Input {
 }
 
 fn input<P: CtruPrimeSet>(index: u64) -> Input {
-    let name = [P::NAME, "/", P::Encoding::NAME, "/"].concat();
+    let name = [P::NAME, "/", P::PARAMETERS.encoding().name(), "/"].concat();
     let parts = [&b"ctru accumulated v1"[..], name.as_bytes(), &index.to_le_bytes()];
     let bytes = shake256(&parts.concat(), 100);
     Input {

@@ -7,7 +7,7 @@ use ctru_gpu_runtime::emulated::EmulatedDevice;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions, Engine, Keys, Seeds};
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
-    EncapsulationKey, Packed13, PublicKeyEncoding, SharedSecret,
+    EncapsulationKey, Packed13, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::Operations;
@@ -17,8 +17,8 @@ use crate::common::emulated;
 /// Checks the first record of a parameter set's file, with keys that are copied with each batch and
 /// with loaded keys.
 fn check_first_record<P: CtruPrimeSet>() {
-    let name = format!("{} {}", P::Ring::N, P::Encoding::NAME);
-    let record = &Operations::load(P::Ring::N, P::Encoding::NAME)[0];
+    let name = format!("{} {}", P::Ring::N, P::PARAMETERS.encoding().name());
+    let record = &Operations::load(P::Ring::N, P::PARAMETERS.encoding().name())[0];
 
     let options = DeviceOptions { chunk: 2, slots: 1, ..emulated() };
     let engine = DeviceEngine::new(EmulatedDevice::new(), options).unwrap();

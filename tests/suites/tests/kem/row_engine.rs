@@ -8,7 +8,7 @@ use ctru_kem::engine::{
 use ctru_kem::{
     Ciphertext, CtruPrime653, CtruPrime761, CtruPrime1277, CtruPrimeSet, DecapsulationKey,
     EncapsulationKey, InvalidDecapsulationKey, InvalidEncapsulationKey, MixedRadix, Packed13,
-    ParameterSet, PublicKeyEncoding, SHARED_SECRET_BYTES, SharedSecret,
+    ParameterSet, SHARED_SECRET_BYTES, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
 use ctru_tests::hashes::sha3_256;
@@ -305,7 +305,7 @@ fn hashes_are_those_of_the_file() {
         sha3_256: String,
     }
     fn check<P: CtruPrimeSet>(record: &Record) {
-        let name = (P::Ring::N, <P::Encoding as PublicKeyEncoding>::NAME);
+        let name = (P::Ring::N, P::PARAMETERS.encoding().name());
         if name != (record.n, &record.pk_encoding) {
             return;
         }

@@ -1,16 +1,14 @@
 //! Compares the seeds that an engine derives with the vectors in `seeds.jsonl`.
 
 use ctru_kem::engine::{Context, Engine, Expand, Keys, Seeds};
-use ctru_kem::{
-    Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, PublicKeyEncoding, SharedSecret,
-};
+use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, SharedSecret};
 use ctru_math::NtruPrimeRing;
 use ctru_tests::vectors::{DerivedSeed, Intermediate, array};
 
 /// Checks all vectors of a parameter set: batches of one operation with a master seed give the same
 /// as single operations with the derived seed.
 pub(crate) fn check<P: CtruPrimeSet, E: Engine<P>>(engine: &E) {
-    let name = P::Encoding::NAME;
+    let name = P::PARAMETERS.encoding().name();
     let of_encodings = Intermediate::load(P::Ring::N);
     let pk = match name {
         "mixed-radix" => &of_encodings.mixed_radix.pk,

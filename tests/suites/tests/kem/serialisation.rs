@@ -2,7 +2,7 @@
 
 use ctru_kem::{
     Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, KEY_PAIR_SEED_BYTES, KeyPairSeed,
-    ParameterSet, PublicKeyEncoding, SEED_BYTES,
+    ParameterSet, SEED_BYTES,
 };
 use ctru_math::Ring;
 use ctru_tests::{every_ctru_prime_set, every_set};
@@ -95,7 +95,7 @@ fn refused_values_are_errors<P: CtruPrimeSet>() {
         refused::<EncapsulationKey<P>>(&other, "bytes, got");
     }
     let no_key = vec![0xff; P::ENCAPSULATION_KEY_BYTES];
-    let reason = match P::Encoding::NAME {
+    let reason = match P::PARAMETERS.encoding().name() {
         "packed13" => "the coefficient of x^0 is not below q",
         _ => "not the canonical encoding",
     };

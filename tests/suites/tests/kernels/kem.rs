@@ -3,9 +3,7 @@
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_gpu_kernels::table::*;
 use ctru_kem::engine::{Context, CpuEngine, Engine, Expand, Keys, Seeds};
-use ctru_kem::{
-    Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, PublicKeyEncoding, SharedSecret,
-};
+use ctru_kem::{Ciphertext, CtruPrimeSet, DecapsulationKey, EncapsulationKey, SharedSecret};
 use ctru_math::array::Array;
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_math::compress::compress_with_message;
@@ -65,7 +63,7 @@ fn seed(bytes: &[u8]) -> [u8; SEED_BYTES] {
 
 /// Encrypts one message with its coins.
 fn encrypt<P: CtruPrimeSet>(public: &EncapsulationKey<P>, message: &[u8], coins: &[u8]) -> Vec<u8> {
-    let h: Poly<P::Ring> = match P::Encoding::NAME {
+    let h: Poly<P::Ring> = match P::PARAMETERS.encoding().name() {
         "packed13" => bits::unpack13(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
         _ => mixed_radix::decode_canonical(&Array::from_fn(|i| public.as_ref()[i])).unwrap(),
     };
@@ -83,7 +81,7 @@ fn expands_as_the_engine<P: CtruPrimeSet>() {
     let master = seed(&operations.seeds[0]);
     let expand =
         Expand { seed: &master, context: Context::literal(b"kernels"), first: u64::MAX - 2 };
-    let encoding = match P::Encoding::NAME {
+    let encoding = match P::PARAMETERS.encoding().name() {
         "mixed-radix" => 1,
         "packed13" => 2,
         other => panic!("unknown encoding {other}"),

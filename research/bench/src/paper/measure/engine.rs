@@ -1,8 +1,8 @@
 //! Measures the engine: tables 6 and 7, figure 7, latencies, and its kernels without transfers.
 
 use ctru_gpu_runtime::cuda::CudaDevice;
+use ctru_kem::CtruPrimeSet;
 use ctru_kem::engine::{DeviceEngine, DeviceOptions};
-use ctru_kem::{CtruPrimeSet, PublicKeyEncoding};
 use ctru_measure::{
     CASES, HostMemory, KeyUse, Operation, Record, ResidentWorkload, Workload, sample,
 };
@@ -35,7 +35,7 @@ fn new_record<P: CtruPrimeSet>(
 ) -> Record {
     Record {
         bench: bench.to_owned(),
-        pk_encoding: P::Encoding::NAME.to_owned(),
+        pk_encoding: P::PARAMETERS.encoding().name().to_owned(),
         op: operation.name().to_owned(),
         keys,
         batch,

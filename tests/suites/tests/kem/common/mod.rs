@@ -2,15 +2,15 @@
 //! and the options of engines on the emulator.
 
 use ctru_gpu_runtime::batch::tuning::{AS_LARGE, BY_STEPS, Tuning};
+use ctru_kem::CtruPrimeSet;
 use ctru_kem::engine::DeviceOptions;
-use ctru_kem::{CtruPrimeSet, PublicKeyEncoding};
 use ctru_math::Poly;
 use ctru_math::codec::{bits, mixed_radix};
 use ctru_tests::vectors::array;
 
 /// Returns the encoding of a polynomial `h`, by the codecs of `ctru-math`.
 pub(crate) fn encode<P: CtruPrimeSet>(h: &Poly<P::Ring>) -> Vec<u8> {
-    match P::Encoding::NAME {
+    match P::PARAMETERS.encoding().name() {
         "mixed-radix" => mixed_radix::encode(h).as_ref().to_vec(),
         "packed13" => bits::pack13(h).as_ref().to_vec(),
         other => panic!("unknown encoding {other}"),
@@ -19,7 +19,7 @@ pub(crate) fn encode<P: CtruPrimeSet>(h: &Poly<P::Ring>) -> Vec<u8> {
 
 /// Returns the polynomial that bytes encode, by the codecs of `ctru-math`.
 pub(crate) fn decode<P: CtruPrimeSet>(bytes: &[u8]) -> Poly<P::Ring> {
-    match P::Encoding::NAME {
+    match P::PARAMETERS.encoding().name() {
         "mixed-radix" => mixed_radix::decode_canonical(&array(bytes)).unwrap(),
         "packed13" => bits::unpack13(&array(bytes)).unwrap(),
         other => panic!("unknown encoding {other}"),
