@@ -162,11 +162,10 @@ fn hash_messages<R: Ring, const N: usize>(
 /// the first half of `SHA3-512(ID(pk) || z || ciphertext)` for each. `inputs` returns these three
 /// parts.
 #[cfg(feature = "gpu")]
-pub(crate) fn rejections<'a, R: Ring, const N: usize>(
+pub(crate) fn rejections<'a, const N: usize>(
     inputs: &mut impl Iterator<Item = [&'a [u8]; 3]>,
     rejected: &mut [Secret<[u8; SHARED_SECRET_BYTES]>],
 ) {
-    const { assert!(KEY_ID_BYTES + SEED_BYTES + R::CIPHERTEXT_BYTES < REJECTION_INPUT) };
     let count = rejected.len();
     let mut padded = [const { Padded::<Sha3_512, REJECTION_INPUT>::room() }; N];
     // The limit comes first, so that no input of the next call is taken.

@@ -56,7 +56,7 @@ arrays! {
     Decoded, decoded_bytes(set: &Set, kind: Kind, keys: usize) {
         f: u8 = if kind == Kind::Decapsulation { keys * set.secrets } else { 0 },
         z: u64 = if kind == Kind::Decapsulation { keys * SEED } else { 0 },
-        h: u16 = keys * set.row,
+        h: u16 = keys * set.chain.row,
         ids: u8 = keys * ID_BYTES as usize,
     }
 }
@@ -89,9 +89,9 @@ arrays! {
         copied_keys: u8 = copied_bytes(tuning, chunk, set.sizes.decapsulation_key),
         copied_ciphertexts: u8 = copied_bytes(tuning, chunk, set.sizes.ciphertext),
         /// Operands of products.
-        operands: u16 = chunk * set.row,
+        operands: u16 = chunk * set.chain.row,
         /// Results of products.
-        products: u16 = chunk * set.row,
+        products: u16 = chunk * set.chain.row,
     }
     decoded: Decoded<Q>,
 }

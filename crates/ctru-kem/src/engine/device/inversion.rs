@@ -48,7 +48,7 @@ fn level_sizes(leaves: usize, roots: usize) -> impl ExactSizeIterator<Item = usi
 /// Returns the bytes of the levels of a tree, without the memory for powers.
 pub(super) fn tree_bytes(set: &Set, tuning: &Tuning, leaves: usize) -> usize {
     let (_, least) = tuning.most_and_least_roots();
-    level_sizes(leaves, least).sum::<usize>() * set.row * size_of::<u16>()
+    level_sizes(leaves, least).sum::<usize>() * set.chain.row * size_of::<u16>()
 }
 
 impl<Q: Queue> Tree<Q> {
@@ -61,7 +61,7 @@ impl<Q: Queue> Tree<Q> {
         maps: SharedMaps<Q>,
     ) -> Result<Self, RuntimeError> {
         let (most_roots, least) = tuning.most_and_least_roots();
-        let levels = level_sizes(leaves, least).map(|nodes| queue.allocate(nodes * set.row));
+        let levels = level_sizes(leaves, least).map(|nodes| queue.allocate(nodes * set.chain.row));
         let levels = levels.collect::<Result<_, _>>()?;
         Ok(Self { levels, maps, most_roots, roots: OnceLock::new() })
     }
@@ -83,7 +83,10 @@ impl<Q: Queue> Tree<Q> {
         let allocate = || {
             // A level of more nodes has a level above it.
             let most = padded(2 * self.most_roots);
-            Some((Powers::new(queue, set.chain, most).ok()?, queue.allocate(most * set.row).ok()?))
+            Some((
+                Powers::new(queue, set.chain, most).ok()?,
+                queue.allocate(most * set.chain.row).ok()?,
+            ))
         };
         Some((maps, self.roots.get_or_init(allocate).as_ref()?))
     }

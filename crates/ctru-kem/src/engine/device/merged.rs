@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use super::buffers::{SEED, words};
 use super::job::{Job, JobSeeds, Outputs};
 use super::launches::Launches;
-use super::rejection::{GROUP, select};
+use super::rejection::{self, GROUP, select};
 use super::scheme;
 use super::set::{Kind, Set};
 use super::slot::{Slot, host};
@@ -192,7 +192,7 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
 
     fn meanwhile(&self) -> Self::Made {
         let ciphertexts = of_host(self.job.ciphertexts);
-        self.host_rejects.then(|| (self.set.rejection_secrets)(&|i| self.key(i), ciphertexts))
+        self.host_rejects.then(|| rejection::secrets(self.set, |i| self.key(i), ciphertexts))
     }
 
     fn work(

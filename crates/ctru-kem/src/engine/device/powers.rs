@@ -25,8 +25,8 @@ const FEW: usize = 64;
 #[derive(Debug)]
 pub struct Chain {
     degree: usize,
-    /// Elements per row of a polynomial on the device.
-    row: usize,
+    /// Elements per row of a polynomial on the device: the coefficients with padding.
+    pub(super) row: usize,
     steps: &'static [Step],
     /// The number of different maps.
     maps: usize,
@@ -38,7 +38,7 @@ pub struct Chain {
     product_operations: usize,
     fill: fn(&mut [u16]),
     pack: fn(&[u16], &mut [u8]),
-    kernel: fn(&'static RingKernels) -> &'static Kernel,
+    pub(super) kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
 
 impl Chain {

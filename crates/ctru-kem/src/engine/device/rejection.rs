@@ -10,12 +10,11 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::kernels::{ID_BYTES, SEED_WORDS};
 use ctru_gpu_runtime::batch::copy::bytes_to_words;
-use ctru_math::Ring;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
+use super::set::Set;
 use crate::hash::{self, SEED_BYTES};
-use crate::params::CtruPrimeSet;
 use crate::wipe::Secret;
 
 /// The number of operations that are hashed together. The widest vectors hold eight Keccak states.
@@ -24,26 +23,24 @@ pub(super) const GROUP: usize = 8;
 /// 64-bit words of a secret.
 const SECRET: usize = SEED_WORDS as usize;
 
-/// Returns the key of the operation with an index.
-pub(super) type KeyOf<'a> = &'a dyn Fn(usize) -> &'a [u8];
-
 /// Returns the secrets that decapsulations of `ciphertexts` return if they reject them, in words.
-pub(super) fn secrets<P: CtruPrimeSet>(
-    key_of: KeyOf<'_>,
-    ciphertexts: &[u8],
+/// `key_of` returns the key of the operation with an index.
+pub(super) fn secrets<'a>(
+    set: &Set,
+    key_of: impl Fn(usize) -> &'a [u8],
+    ciphertexts: &'a [u8],
 ) -> Zeroizing<Vec<u64>> {
-    let ciphertexts = ciphertexts.chunks_exact(P::CIPHERTEXT_BYTES);
+    let ciphertexts = ciphertexts.chunks_exact(set.sizes.ciphertext);
     let mut secrets = Zeroizing::new(vec![0; SECRET * ciphertexts.len()]);
     let mut inputs = ciphertexts.enumerate().map(|(operation, ciphertext)| {
         let key = key_of(operation);
-        let encapsulation_key = &key[P::Ring::SECRET_POLY_BYTES..];
-        let (id, z) = (&encapsulation_key[..ID_BYTES as usize], &key[key.len() - SEED_BYTES..]);
-        [id, z, ciphertext]
+        let id = &key[set.encapsulation_key.start..][..ID_BYTES as usize];
+        [id, &key[key.len() - SEED_BYTES..], ciphertext]
     });
     for to in secrets.chunks_mut(GROUP * SECRET) {
         let mut group: [_; GROUP] = array::from_fn(|_| Secret::zeroed());
         let group = &mut group[..to.len() / SECRET];
-        hash::rejections::<P::Ring, GROUP>(&mut inputs, group);
+        hash::rejections::<GROUP>(&mut inputs, group);
         for (secret, to) in group.iter().zip(to.chunks_exact_mut(SECRET)) {
             bytes_to_words(secret.as_slice(), to);
         }

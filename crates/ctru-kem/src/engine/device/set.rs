@@ -4,7 +4,6 @@
 //! compiled once per type of device, not once per parameter set.
 
 use core::ops::Range;
-use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Kernel, RingKernels};
 use ctru_gpu_kernels::kernels::ntruprime::draw::rho_words;
@@ -14,10 +13,8 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::batch::plan::{Arrays, Shape};
 use ctru_gpu_runtime::batch::tuning::Traffic;
 use ctru_math::{Arithmetic, R653, R761, R1277};
-use zeroize::Zeroizing;
 
 use super::powers::Chain;
-use super::rejection;
 use crate::engine::EngineError;
 use crate::expand::Purpose;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
@@ -69,8 +66,6 @@ pub(super) struct Set {
     pub(super) is_ntru_prime: bool,
     /// The range of bytes of a decapsulation key that are its encapsulation key.
     pub(super) encapsulation_key: Range<usize>,
-    /// Elements per row of a polynomial on the device: the coefficients with padding.
-    pub(super) row: usize,
     /// Bytes of the secret polynomials of a key on the device: `f`, or `f` and `1/g`.
     pub(super) secrets: usize,
     /// 64-bit words of the coins of one polynomial on the device, or of its random words.
@@ -85,21 +80,18 @@ pub(super) struct Set {
     pub(super) encrypted: usize,
     key_generation: Purpose,
     encapsulation: Purpose,
-    /// The inversion by powers.
+    /// The ring, its kernels, and the inversion by powers.
     pub(super) chain: &'static Chain,
     shapes: [Shape; 6],
-    /// Returns the rejection secrets of a batch of decapsulations, hashed on the host.
-    pub(super) rejection_secrets: fn(rejection::KeyOf<'_>, &[u8]) -> Zeroizing<Vec<u64>>,
     /// Overwrites rows of keys with placeholders.
     pub(super) fill: fn(Kind, &mut [u8]),
     /// Checks rows of keys on the host.
     pub(super) check: fn(Kind, &[u8]) -> Result<(), EngineError>,
-    kernel: fn(&'static RingKernels) -> &'static Kernel,
 }
 
 impl Set {
     const fn of_ctru_prime<P: CtruPrimeSet>() -> &'static Self {
-        const { &Self { rejection_secrets: rejection::secrets::<P>, ..Self::new::<P, P::Ring>() } }
+        const { &Self::new::<P, P::Ring>() }
     }
 
     const fn of_ntru_prime<P: ParameterSet, R: Arithmetic>() -> &'static Self {
@@ -126,7 +118,6 @@ impl Set {
             sizes: P::PARAMETERS.sizes(),
             is_ntru_prime,
             encapsulation_key: before..before + P::ENCAPSULATION_KEY_BYTES,
-            row: row::<R>() as usize,
             secrets: row::<R>() as usize,
             coin_words: coin_words::<R>() as usize,
             g_coin_words: coin_words::<R>() as usize,
@@ -137,9 +128,6 @@ impl Set {
             encapsulation: <P::Scheme as Scheme>::ENCAPSULATION,
             chain: Chain::of::<R>(),
             shapes: Self::shapes::<P>(is_ntru_prime),
-            rejection_secrets: |_, _| {
-                unreachable!("only whole operations leave hashes to the host")
-            },
             // All rows are complete.
             fill: |kind, rows| match kind {
                 Kind::Encapsulation => drop(EncapsulationKey::<P>::placeholders_in(rows)),
@@ -149,7 +137,6 @@ impl Set {
                 Kind::Encapsulation => Ok(EncapsulationKey::<P>::check_rows(rows)?),
                 Kind::Decapsulation => Ok(DecapsulationKey::<P>::check_rows(rows)?),
             },
-            kernel: RingKernels::of::<R>,
         }
     }
 
@@ -213,7 +200,7 @@ impl Set {
 
     /// Returns the kernel for the ring of the parameter set.
     pub(super) fn kernel(&self, kernels: &'static RingKernels) -> &'static Kernel {
-        (self.kernel)(kernels)
+        (self.chain.kernel)(kernels)
     }
 
     /// Returns the largest number of operations that every kernel accepts in one launch. NTRU Prime
