@@ -1,6 +1,5 @@
 //! Runs kernels from the text of their PTX.
 
-use core::fmt;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -59,11 +58,5 @@ impl Interpreter {
             *content = array.bytes;
         }
         done.map(drop)
-    }
-}
-
-impl fmt::Debug for Interpreter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Interpreter")
     }
 }

@@ -123,40 +123,6 @@ pub struct Buffer<T, M> {
     element: PhantomData<fn() -> T>,
 }
 
-impl<T: Plain, M: DeviceMemory> Buffer<T, M> {
-    /// Wraps memory that has been allocated for elements of type `T`.
-    #[cfg(any(feature = "cuda", feature = "emulator"))]
-    pub(crate) fn new(memory: M) -> Self {
-        Self { memory, element: PhantomData }
-    }
-
-    /// Returns the number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.memory.bytes() / size_of::<T>()
-    }
-
-    /// Returns whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl<T, M> Deref for Buffer<T, M> {
-    type Target = M;
-
-    fn deref(&self) -> &M {
-        &self.memory
-    }
-}
-
-impl<T, M: Debug> Debug for Buffer<T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.memory.fmt(f)
-    }
-}
-
 /// A part of device memory, borrowed, as elements of type `T`. It dereferences to the
 /// [memory](DeviceMemory) that launches take. [`Queue::slice`](crate::Queue::slice) creates it.
 ///
@@ -168,39 +134,46 @@ pub struct Slice<'a, T, M> {
     element: PhantomData<fn() -> T>,
 }
 
-impl<T: Plain, M: DeviceMemory> Slice<'_, T, M> {
-    /// Wraps memory that refers to a part of the borrowed memory, and does not own it.
-    #[cfg(any(feature = "cuda", feature = "emulator"))]
-    pub(crate) fn new(memory: M) -> Self {
-        Self { memory, borrowed: PhantomData, element: PhantomData }
-    }
+/// Implements what memory of elements of type `T` does.
+macro_rules! typed {
+    ($name:ident<$($lifetime:lifetime,)? T, M> { $($borrowed:ident)? }) => {
+        impl<T: Plain, M: DeviceMemory> $name<$($lifetime,)? T, M> {
+            /// Wraps memory for elements of type `T`.
+            #[cfg(any(feature = "cuda", feature = "emulator"))]
+            pub(crate) fn new(memory: M) -> Self {
+                Self { memory, $($borrowed: PhantomData,)? element: PhantomData }
+            }
 
-    /// Returns the number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.memory.bytes() / size_of::<T>()
-    }
+            /// Returns the number of elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.memory.bytes() / size_of::<T>()
+            }
 
-    /// Returns whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+            /// Returns whether there are no elements.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+
+        impl<T, M> Deref for $name<$($lifetime,)? T, M> {
+            type Target = M;
+
+            fn deref(&self) -> &M {
+                &self.memory
+            }
+        }
+
+        impl<T, M: Debug> Debug for $name<$($lifetime,)? T, M> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.memory.fmt(f)
+            }
+        }
+    };
 }
-
-impl<T, M> Deref for Slice<'_, T, M> {
-    type Target = M;
-
-    fn deref(&self) -> &M {
-        &self.memory
-    }
-}
-
-impl<T, M: Debug> Debug for Slice<'_, T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.memory.fmt(f)
-    }
-}
+typed!(Buffer < T, M > {});
+typed!(Slice<'_, T, M> { borrowed });
 
 /// A vector whose memory is pinned in place, so that the device copies directly from and to it.
 /// [`Device::register`](crate::Device::register) creates it.

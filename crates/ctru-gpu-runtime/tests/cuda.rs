@@ -23,7 +23,7 @@ use ctru_simt::ptx::Module;
 use fake_driver::{on_a_fake_driver, pass_on_a_fake_driver};
 
 /// Opens the first GPU. Returns `None` if there is no GPU and `CTRU_REQUIRE_GPU` is not set.
-fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
+fn gpu(module: &'static Module) -> Option<CudaDevice> {
     match CudaDevice::open(0, module) {
         Err(error @ (RuntimeError::NoDriver { .. } | RuntimeError::NoDevice)) => {
             assert!(
@@ -33,7 +33,7 @@ fn gpu(module: &'static Module) -> Option<Result<CudaDevice, RuntimeError>> {
             println!("skipped: {error}");
             None
         }
-        result => Some(result),
+        result => Some(result.unwrap()),
     }
 }
 
@@ -70,14 +70,14 @@ fn starts_without_driver() {
 #[test]
 fn does_what_every_device_does() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    common::check(&device.unwrap()).unwrap();
+    common::check(&device).unwrap();
 }
 
 /// Checks that reading host memory waits for launches that were issued together and wrote to it.
 #[test]
 fn launches_together_on_host_memory() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let queue = device.unwrap().queue().unwrap();
+    let queue = device.queue().unwrap();
     let mut keys = queue.pinned::<u16>(64).unwrap();
     let mut output = queue.pinned::<u32>(64).unwrap();
     keys.write().unwrap().fill(1000);
@@ -94,7 +94,7 @@ fn launches_together_on_host_memory() {
 #[test]
 fn launches_together() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let queue = device.unwrap().queue().unwrap();
+    let queue = device.queue().unwrap();
     let keys = [1000u16, 2000].map(|first| {
         let mut pinned = queue.pinned::<u16>(64).unwrap();
         let numbers = pinned.write().unwrap().iter_mut().zip(first..);
@@ -192,7 +192,6 @@ fn refuses_damaged_kernels_and_runs_the_others() {
     let kernel = damaged.find(".visible").unwrap();
     let module = module(&(common::PTX.to_owned() + &damaged[kernel..]));
     let Some(device) = gpu(module) else { return };
-    let device = device.unwrap();
     for _ in 0..2 {
         match launch(device, module, "damaged") {
             Err(error @ RuntimeError::Compilation { kernel: Some("damaged"), .. }) => {
@@ -215,7 +214,6 @@ fn refuses_damaged_kernels_and_runs_the_others() {
 #[test]
 fn kernels_of_other_modules_are_refused() {
     let Some(device) = gpu(module(common::PTX)) else { return };
-    let device = device.unwrap();
     let queue = device.queue().unwrap();
     let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
     let foreign = RuntimeError::ForeignKernel { name: "reverse" };
@@ -227,7 +225,7 @@ fn kernels_of_other_modules_are_refused() {
 #[test]
 fn unknown_kernels_are_errors() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let launched = launch(device.unwrap(), &common::MODULE, "absent");
+    let launched = launch(device, &common::MODULE, "absent");
     assert_eq!(launched, Err(RuntimeError::UnknownKernel { name: "absent" }));
 }
 
@@ -236,7 +234,6 @@ fn unknown_kernels_are_errors() {
 #[test]
 fn too_much_shared_memory_is_an_error() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
     // No GPU so far has 1 MiB.
     let large = Shape::new(64, 1, 1 << 20);
     // SAFETY: a block may access more shared memory than it does.
@@ -260,7 +257,7 @@ fn too_much_shared_memory_is_an_error() {
 #[test]
 fn declared_memory_counts_where_permission_is_asked_for() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let queue = device.unwrap().queue().unwrap();
+    let queue = device.queue().unwrap();
     // SAFETY: the kernel accesses 4 bytes for each of the threads of a block.
     let kernel = unsafe { common::REVERSE.in_blocks_of(Shape::new(64, 1, 48 << 10)) };
     let (keys, output) = (queue.allocate::<u16>(64).unwrap(), queue.allocate::<u32>(64).unwrap());
@@ -279,7 +276,6 @@ fn declared_memory_counts_on_a_fake_driver() {
 #[test]
 fn resources_of_a_kernel() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
     let resources = device.resources(&common::REVERSE).unwrap();
     assert!(resources.registers > 0 && resources.blocks > 0, "{resources:?}");
     assert!((64 << 10..=80 << 10).contains(&resources.shared_bytes), "{resources:?}");
@@ -293,7 +289,7 @@ fn resources_of_a_kernel() {
 #[test]
 fn copies_are_waited_for() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let queue = device.unwrap().queue().unwrap();
+    let queue = device.queue().unwrap();
     let len = 64 << 20;
     let mut pinned = queue.pinned::<u8>(len).unwrap();
     let buffer = queue.allocate::<u8>(len).unwrap();
@@ -313,7 +309,6 @@ fn copies_are_waited_for() {
 #[test]
 fn events_measure_and_order() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
     let (first, second) = (device.queue().unwrap(), device.queue().unwrap());
     let len = 64 << 20;
     let mut pinned = first.pinned::<u8>(len).unwrap();
@@ -339,7 +334,7 @@ fn events_measure_and_order() {
 #[test]
 fn copies_end_with_their_scopes() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let queue = device.unwrap().queue().unwrap();
+    let queue = device.queue().unwrap();
     let buffer = queue.allocate::<u8>(4).unwrap();
     let mut bytes = [1, 2, 3, 4];
     queue.scope(|scope| queue.upload_from(scope, &bytes, &buffer)).unwrap();
@@ -353,7 +348,6 @@ fn copies_end_with_their_scopes() {
 #[test]
 fn memory_and_streams_of_other_code() {
     let Some(device) = gpu(&common::MODULE) else { return };
-    let device = device.unwrap();
     let (owner, other) = (device.queue().unwrap(), device.queue().unwrap());
     let mut input = owner.pinned::<u8>(256).unwrap();
     input.write().unwrap().fill(9);
