@@ -9,7 +9,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::error::InvalidSeed;
 use crate::hash::{KEY_PAIR_SEED_BYTES, SEED_BYTES};
-use crate::keys::{DecapsulationKey, read_from_bytes};
+use crate::keys::{DecapsulationKey, read_from_bytes, secret_bytes_type};
 use crate::params::ParameterSet;
 use crate::wipe::Secret;
 
@@ -97,30 +97,10 @@ impl<P: ParameterSet> KeyPairSeed<P> {
 }
 
 read_from_bytes!(KeyPairSeed, InvalidSeed);
-
-impl<P: ParameterSet> ZeroizeOnDrop for KeyPairSeed<P> {}
+secret_bytes_type!(KeyPairSeed);
 
 impl<P: ParameterSet> AsRef<[u8]> for KeyPairSeed<P> {
     fn as_ref(&self) -> &[u8] {
         self.bytes.as_slice()
     }
 }
-
-impl<P: ParameterSet> fmt::Debug for KeyPairSeed<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyPairSeed<{}>(..)", P::NAME)
-    }
-}
-
-impl<P: ParameterSet> ConstantTimeEq for KeyPairSeed<P> {
-    fn ct_eq(&self, other: &Self) -> Choice {
-        self.bytes.ct_eq(other.bytes.as_slice())
-    }
-}
-
-impl<P: ParameterSet> PartialEq for KeyPairSeed<P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
-    }
-}
-impl<P: ParameterSet> Eq for KeyPairSeed<P> {}

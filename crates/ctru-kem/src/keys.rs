@@ -384,25 +384,35 @@ impl<P: ParameterSet> Drop for DecapsulationKey<P> {
     }
 }
 
-impl<P: ParameterSet> ZeroizeOnDrop for DecapsulationKey<P> {}
+/// Implements the traits of the types with secrets: decapsulation keys and their seeds.
+macro_rules! secret_bytes_type {
+    ($name:ident) => {
+        impl<P: ParameterSet> ZeroizeOnDrop for $name<P> {}
 
-impl<P: ParameterSet> fmt::Debug for DecapsulationKey<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DecapsulationKey<{}>(..)", P::NAME)
-    }
-}
+        impl<P: ParameterSet> fmt::Debug for $name<P> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "<{}>(..)"), P::NAME)
+            }
+        }
 
-impl<P: ParameterSet> ConstantTimeEq for DecapsulationKey<P> {
-    fn ct_eq(&self, other: &Self) -> Choice {
-        self.bytes.as_ref().ct_eq(other.bytes.as_ref())
-    }
-}
+        impl<P: ParameterSet> ConstantTimeEq for $name<P> {
+            fn ct_eq(&self, other: &Self) -> Choice {
+                self.as_ref().ct_eq(other.as_ref())
+            }
+        }
 
-impl<P: ParameterSet> PartialEq for DecapsulationKey<P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
-    }
+        impl<P: ParameterSet> PartialEq for $name<P> {
+            fn eq(&self, other: &Self) -> bool {
+                self.ct_eq(other).into()
+            }
+        }
+
+        impl<P: ParameterSet> Eq for $name<P> {}
+    };
 }
+pub(crate) use secret_bytes_type;
+
+secret_bytes_type!(DecapsulationKey);
 
 /// Implements the traits that all keys and ciphertexts have.
 macro_rules! bytes_type {
@@ -412,8 +422,6 @@ macro_rules! bytes_type {
                 Self { bytes: self.bytes }
             }
         }
-
-        impl<P: ParameterSet> Eq for $name<P> {}
 
         impl<P: ParameterSet> AsRef<[u8]> for $name<P> {
             fn as_ref(&self) -> &[u8] {
@@ -471,6 +479,8 @@ macro_rules! public_bytes_type {
                 self.as_ref() == other.as_ref()
             }
         }
+
+        impl<P: ParameterSet> Eq for $name<P> {}
 
         impl<P: ParameterSet> Hash for $name<P> {
             fn hash<H: Hasher>(&self, state: &mut H) {
