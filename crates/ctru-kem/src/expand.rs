@@ -136,18 +136,9 @@ impl fmt::Debug for Expand<'_> {
 pub struct Purpose([u8; 4]);
 
 impl Purpose {
-    /// Returns the purpose of seeds of key pairs. `code` is the byte of the scheme and its
-    /// encoding.
-    pub(crate) const fn key_generation(degree: usize, code: u8) -> Self {
-        Self::new(1, degree, code)
-    }
-
-    /// Returns the purpose of seeds of encapsulations.
-    pub(crate) const fn encapsulation(degree: usize, code: u8) -> Self {
-        Self::new(2, degree, code)
-    }
-
-    const fn new(operation: u8, degree: usize, code: u8) -> Self {
+    /// Returns the purpose of seeds of an operation: 1 for key generation, 2 for encapsulation.
+    /// `code` is the byte of the scheme and its encoding.
+    pub(crate) const fn new(operation: u8, degree: usize, code: u8) -> Self {
         let [low, high] = (degree as u16).to_le_bytes();
         Self([operation, low, high, code])
     }

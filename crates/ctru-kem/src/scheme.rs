@@ -49,10 +49,10 @@ pub trait Scheme: 'static {
     const EXPAND_CODE: u8;
     /// The purpose of seeds of key pairs.
     #[cfg(feature = "std")]
-    const KEY_GENERATION: Purpose = Purpose::key_generation(Self::DEGREE, Self::EXPAND_CODE);
+    const KEY_GENERATION: Purpose = Purpose::new(1, Self::DEGREE, Self::EXPAND_CODE);
     /// The purpose of seeds of encapsulations.
     #[cfg(feature = "std")]
-    const ENCAPSULATION: Purpose = Purpose::encapsulation(Self::DEGREE, Self::EXPAND_CODE);
+    const ENCAPSULATION: Purpose = Purpose::new(2, Self::DEGREE, Self::EXPAND_CODE);
 
     /// Writes the seed and `z` of the key pair that 32 bytes determine, for the set with this name.
     fn expand_key_pair_seed(name: &str, seed: &Seed, pair: &mut [u8; KEY_PAIR_SEED_BYTES]);

@@ -37,16 +37,11 @@ pub const fn ciphertext_bytes<R: NtruPrimeRing>() -> usize {
     R::MIXED_RADIX_THIRDS.bytes() + HASH_BYTES
 }
 
-/// Returns the number of bytes of a private key before its public key.
-pub(super) const fn public_key_start<R: NtruPrimeRing>() -> usize {
-    parts::<R>().public
-}
-
 /// A decoded public key. Each string of the right length is one.
 pub struct PublicKey<R: NtruPrimeArithmetic> {
     h: Poly<R>,
     /// The hash of the encoded key.
-    hash: Hash,
+    pub(super) hash: Hash,
 }
 
 /// A decoded private key, wiped when dropped.
@@ -56,7 +51,7 @@ pub struct PrivateKey<R: NtruPrimeArithmetic> {
     g_inverse: SmallPoly<R>,
     /// The hash of `rho`, which takes the place of that of `r` if a ciphertext is rejected.
     rho_hash: Secret<Hash>,
-    public_key: PublicKey<R>,
+    pub(super) public_key: PublicKey<R>,
 }
 
 impl<R: NtruPrimeArithmetic> fmt::Debug for PublicKey<R> {
@@ -175,7 +170,7 @@ pub(super) const STACK: usize = 24 << 10;
 /// Where the parts of a private key begin. `f` is the first.
 pub(super) struct Parts {
     g_inverse: usize,
-    public: usize,
+    pub(super) public: usize,
     pub(super) rho: usize,
     pub(super) hash: usize,
 }
@@ -198,12 +193,6 @@ fn malformed(_: InvalidTernary) -> InvalidDecapsulationKey {
 }
 
 impl<R: NtruPrimeArithmetic> PublicKey<R> {
-    /// Returns the hash of the encoded key.
-    #[cfg(feature = "std")]
-    pub(super) fn hash(&self) -> &[u8; HASH_BYTES] {
-        &self.hash
-    }
-
     /// Decodes a key.
     #[must_use]
     pub fn new(bytes: &R::MixedRadixBytes) -> Self {
@@ -385,12 +374,6 @@ impl<R: NtruPrimeArithmetic> PrivateKey<R> {
         Self { f, g_inverse, rho_hash, public_key }
     }
 
-    /// Returns the decoded public key.
-    #[must_use]
-    pub fn public_key(&self) -> &PublicKey<R> {
-        &self.public_key
-    }
-
     /// Returns whether the private and the public key belong together: whether `3 f h` is small,
     /// and modulo 3 the inverse of `1/g`.
     #[must_use]
@@ -434,7 +417,7 @@ pub fn decapsulate<R: NtruPrimeArithmetic, const N: usize>(
         ternary::short_or_ones(&ternary::mul(&e, &key.g_inverse))
     });
     let mut hidden = array::from_fn(|_| Hidden::zeroed());
-    hide(keys.map(PrivateKey::public_key), r.each_ref(), &mut multiplier, &mut hidden);
+    hide(keys.map(|key| &key.public_key), r.each_ref(), &mut multiplier, &mut hidden);
     let mut all_accepted = [0; N];
     for i in 0..N {
         let Hidden { r_hash, rounded, confirmation } = &mut hidden[i];

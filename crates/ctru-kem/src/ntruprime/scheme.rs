@@ -10,7 +10,7 @@ use ctru_math::array::Array;
 use super::batch::generate_from_seeds;
 use super::draw::{Named, Use, from_seed, short_from_seeds};
 use super::kem::{
-    PrivateKey, PublicKey, decapsulate, encapsulate, generate, public_key_start, write_placeholder,
+    PrivateKey, PublicKey, decapsulate, encapsulate, generate, parts, write_placeholder,
 };
 #[cfg(feature = "std")]
 use crate::batch::Seeds;
@@ -37,7 +37,7 @@ impl<R: Named> Scheme for NtruPrime<R> {
     const DEGREE: usize = R::N;
     const MODULUS: u32 = R::Q;
     const KEY_PAIR_SEED_BYTES: usize = SEED_BYTES;
-    const SECRET_BYTES: usize = public_key_start::<R>();
+    const SECRET_BYTES: usize = parts::<R>().public;
     #[cfg(feature = "std")]
     const EXPAND_CODE: u8 = 3;
 
@@ -119,14 +119,13 @@ impl<R: Named> Scheme for NtruPrime<R> {
     }
 
     fn public_of(key: &PrivateKey<R>) -> &PublicKey<R> {
-        key.public_key()
+        &key.public_key
     }
 
     #[cfg(feature = "std")]
     fn id(key: &PublicKey<R>) -> Id {
         let mut id = NO_ID;
-        let hash = key.hash();
-        id[..hash.len()].copy_from_slice(hash);
+        id[..key.hash.len()].copy_from_slice(&key.hash);
         id
     }
 
