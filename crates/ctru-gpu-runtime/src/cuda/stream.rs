@@ -43,12 +43,13 @@ unsafe impl Sync for Stream {}
 impl Stream {
     /// Creates a stream.
     pub(super) fn new(device: CudaDevice) -> Result<Self, RuntimeError> {
-        let followed = CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?;
+        // SAFETY: the null stream is a default stream.
+        let mut stream = unsafe { Self::lent(device, ptr::null_mut(), Box::new(())) }?;
         let _current = device.enter()?;
-        let mut raw = ptr::null_mut();
-        // SAFETY: `raw` may be written, and a device is current.
-        unsafe { driver::cuStreamCreate(&raw mut raw, CU_STREAM_NON_BLOCKING) }?;
-        Ok(Self::from_parts(device, raw, None, followed))
+        // SAFETY: the handle may be written, and a device is current.
+        unsafe { driver::cuStreamCreate(&raw mut stream.raw, CU_STREAM_NON_BLOCKING) }?;
+        stream.lender = None;
+        Ok(stream)
     }
 
     /// Wraps a stream that other code owns. `lender` is dropped after the last use of the stream.
@@ -62,17 +63,8 @@ impl Stream {
         lender: Box<dyn Any + Send + Sync>,
     ) -> Result<Self, RuntimeError> {
         let followed = CudaEvent::new(device, CU_EVENT_DISABLE_TIMING)?;
-        Ok(Self::from_parts(device, raw, Some(lender), followed))
-    }
-
-    fn from_parts(
-        device: CudaDevice,
-        raw: CUstream,
-        lender: Option<Box<dyn Any + Send + Sync>>,
-        followed: CudaEvent,
-    ) -> Self {
         let (counter, graphs) = (Counter::new(), Mutex::default());
-        Self { device, raw, lender, followed, counter, graphs }
+        Ok(Self { device, raw, lender: Some(lender), followed, counter, graphs })
     }
 
     /// Makes all later operations wait for an event.
