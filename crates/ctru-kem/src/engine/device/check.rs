@@ -12,35 +12,18 @@ use crate::parameters::Encoding;
 /// Returns the error of a row of keys of this kind, which a word of faults describes. The word is
 /// not 0.
 pub(super) fn error(kind: Kind, encoding: Encoding, (row, word): (usize, u64)) -> EngineError {
-    match kind {
-        Kind::Encapsulation => {
-            InvalidRow { row, error: encapsulation_key_error(encoding, word) }.into()
-        }
-        Kind::Decapsulation => {
-            InvalidRow { row, error: decapsulation_key_error(encoding, word) }.into()
-        }
-    }
-}
-
-/// Returns the error that a word of faults of an encapsulation key describes. The word is not 0.
-fn encapsulation_key_error(encoding: Encoding, word: u64) -> InvalidEncapsulationKey {
-    match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
-        (0, 0) => InvalidEncapsulationKey::Zero,
-        (0, _) => match encoding {
-            Encoding::MixedRadix => InvalidEncapsulationKey::NotCanonical,
-            Encoding::Packed13 => InvalidEncapsulationKey::Padding,
-        },
-        (position, _) => InvalidEncapsulationKey::Coefficient { index: position - 1 },
-    }
-}
-
-/// Returns the error that a word of faults of a decapsulation key describes. The word is not 0.
-fn decapsulation_key_error(encoding: Encoding, word: u64) -> InvalidDecapsulationKey {
-    if word & SECRET_POLYNOMIAL != 0 {
-        InvalidDecapsulationKey::SecretPolynomial
-    } else if word & WRONG_HASH != 0 {
-        InvalidDecapsulationKey::Hash
-    } else {
-        InvalidDecapsulationKey::EncapsulationKey(encapsulation_key_error(encoding, word))
-    }
+    use InvalidEncapsulationKey::{Coefficient, NotCanonical, Padding, Zero};
+    let public = match ((word >> COEFFICIENT) as usize, word & NOT_CANONICAL) {
+        (0, 0) => Zero,
+        (0, _) if encoding == Encoding::MixedRadix => NotCanonical,
+        (0, _) => Padding,
+        (position, _) => Coefficient { index: position - 1 },
+    };
+    let error = match kind {
+        Kind::Encapsulation => return InvalidRow { row, error: public }.into(),
+        _ if word & SECRET_POLYNOMIAL != 0 => InvalidDecapsulationKey::SecretPolynomial,
+        _ if word & WRONG_HASH != 0 => InvalidDecapsulationKey::Hash,
+        _ => InvalidDecapsulationKey::EncapsulationKey(public),
+    };
+    InvalidRow { row, error }.into()
 }

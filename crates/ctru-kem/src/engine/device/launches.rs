@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use ctru_gpu_kernels::descriptor::{Batch, Kernel, NamedArrays, Parameter, RingKernels};
 use ctru_gpu_runtime::batch::plan::Kernels;
-use ctru_gpu_runtime::{Launch, Order, Queue, RuntimeError};
+use ctru_gpu_runtime::{Launch, Order, Queue};
 
 use super::buffers::Scratch;
 use super::set::Set;
@@ -98,11 +98,6 @@ impl<'a, Q: Queue> Launches<'a, Q> {
         debug_assert!(names(kernel).eq(names(other)), "{} for {}", kernel.name(), other.name());
         let memory = arrays.in_order().as_ref().to_vec();
         self.list.push(Launch { kernel, memory, batch, order });
-    }
-
-    /// Issues the launches.
-    pub(super) fn issue(&self, queue: &Q) -> Result<(), RuntimeError> {
-        queue.launch_all(&self.list)
     }
 
     /// Returns the kernels that hash: with two threads for each state, or with one, which needs

@@ -217,7 +217,7 @@ impl<Q: Queue> Call<Lane<Q>, RuntimeError> for Small<'_, Q> {
                 scheme::decapsulate_whole(&mut launches, keys, rejected, to);
             }
         }
-        launches.issue(queue)?;
+        queue.launch_all(&launches.list)?;
         let made = issued();
         queue.synchronise()?;
         slot.succeeded();

@@ -125,27 +125,12 @@ impl<Q: Queue> Powers<Q> {
         results.iter().chain([pairs])
     }
 
-    /// Writes the inverses of the first `count` elements to `inverses`. The inverse of zero is
-    /// zero.
+    /// Returns the launches that write the inverses of the first `count` elements to `inverses`.
+    /// The inverse of zero is zero.
     ///
     /// `elements` has [`padded`] rows, of which those after row `count - 1` may have any content.
-    ///
-    /// # Errors
-    /// The errors of [`Queue::launch_all`].
-    pub fn invert(
-        &self,
-        queue: &Q,
-        chain: &Chain,
-        maps: &Maps<Q>,
-        count: usize,
-        elements: &Q::Memory,
-        inverses: &Q::Memory,
-    ) -> Result<(), RuntimeError> {
-        queue.launch_all(&self.steps(chain, maps, count, elements, inverses))
-    }
-
-    /// Returns the launches of [`invert`](Self::invert).
-    pub(super) fn steps<'a>(
+    #[must_use]
+    pub fn steps<'a>(
         &'a self,
         chain: &Chain,
         maps: &'a Maps<Q>,

@@ -149,7 +149,7 @@ impl<Q: Queue> Slot<Q> {
         if let Travel::Derived(sent @ 1..) = travels.keys {
             scheme::encode(&mut launches, &scratch.products, &texts.device, sent);
         }
-        launches.issue(queue)?;
+        queue.launch_all(&launches.list)?;
         if let (Some(public), Some(Target::Device(to))) = (&public, &outputs.keys) {
             copy_back(queue, public, *to, public_bytes)?;
         }
@@ -223,7 +223,7 @@ impl<Q: Queue> Slot<Q> {
             (Operation::Decapsulation, _) => scheme::decapsulate(&mut launches, key, to),
             _ => {}
         }
-        launches.issue(queue)?;
+        queue.launch_all(&launches.list)?;
         if let Some(Target::Device(to)) = &to_rows {
             copy_back(queue, &ciphertexts, *to, text_bytes)?;
         }

@@ -42,7 +42,8 @@ pub(super) fn inversions<R: Arithmetic>(
         let by_steps: Invert<'_> =
             &|from, to, count| launch::<R>(queue, &table::INVERT, &[from, to], count);
         let by_powers: Invert<'_> = &|from, to, count| {
-            powers.invert(queue, chain, &maps, count as usize, from.memory(), to.memory())
+            let (from, to) = (from.memory(), to.memory());
+            queue.launch_all(&powers.steps(chain, &maps, count as usize, from, to))
         };
         let mut report = |op, statistics| {
             session.time(statistics, f64::from(count), on_device(kind::INVERSION, op, count))
