@@ -1,8 +1,7 @@
-//! CTRU-Prime: `pke` is the encryption, `kem` its transformation, `layout` the form of private
-//! keys, `together` batches of key pairs, and `scheme` what the parameter sets use.
+//! CTRU-Prime: `pke` is the encryption, `kem` its transformation, `together` batches of key pairs,
+//! and `scheme` what the parameter sets use, with the form of private keys.
 
 mod kem;
-mod layout;
 mod pke;
 mod scheme;
 #[cfg(feature = "std")]
