@@ -242,6 +242,9 @@ fn threads_work_together() {
         selp.b32 %r9, 1, 0, %p1; @%p2 add.s32 %r9, %r9, 2; @%p3 add.s32 %r9, %r9, 4;
         st.u32 [%rd9], %r9; ld.shared.u32 %r9, [memory]; st.global.u32 [%rd4], %r9;";
     assert_eq!(run(spaces, 1, 1, &[], 0).unwrap(), [5]);
+    // Lanes that write the same byte do not race, though their registers differ.
+    let bytes = "shl.b32 %r9, %r2, 8; st.shared.u8 [memory], %r9; st.global.u32 [%rd4], %r2;";
+    assert_eq!(run(bytes, 1, 2, &[], 0).unwrap(), [0, 1]);
     // Half of the warp takes another way, and shuffles among itself.
     let parted = "setp.lt.u32 %p1, %r2, 16; xor.b32 %r8, %r2, 1; @%p1 bra $L_1; \
         shfl.sync.idx.b32 %r9, %r2, %r8, 31, 0xffff0000; bra $L_2; \

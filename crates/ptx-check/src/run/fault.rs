@@ -221,17 +221,14 @@ pub(super) struct Fault {
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    OutOfBounds { offset: i64, bytes: usize, length: usize },
-    Misaligned { offset: u64, bytes: usize },
-    Undefined { offset: u64 },
-    Constant,
     Race { earlier: Moment, is_write: bool, byte: u64 },
     Plain(Box<Rule>),
 }
 
 impl Fault {
-    pub(super) const fn at(now: Moment, kind: Kind) -> Self {
-        Self { now, kind }
+    /// Returns a race with an earlier access to a byte.
+    pub(super) const fn race(now: Moment, earlier: Moment, is_write: bool, byte: u64) -> Self {
+        Self { now, kind: Kind::Race { earlier, is_write, byte } }
     }
 
     pub(super) fn rule(now: Moment, rule: Rule) -> Self {

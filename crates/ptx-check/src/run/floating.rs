@@ -1,9 +1,9 @@
 //! What instructions compute from floating-point numbers.
 
-use std::cmp::Ordering::{self, Equal, Greater, Less};
+use std::cmp::Ordering::{self, Greater, Less};
 
 use super::float::{Finite, Format, Number, Rounding};
-use super::value::{Compute, function, low, signed, value_of};
+use super::value::{Compute, low, one, several, three, two, value_of};
 use crate::syntax::{Kind, Type};
 
 /// Reads the name of a type: a format, and whether a register has two numbers.
@@ -91,20 +91,16 @@ pub(super) fn compute(opcode: &str, names: &[&str]) -> Option<Compute> {
     if let Some(native) = native(opcode, format, flags).filter(|_| !is_pair) {
         return Some(native);
     }
-    let one = of_bits(opcode, format, flags)?;
-    let one = move |operands: &[u64; 4]| {
-        let operands = operands.map(|bits| flags.before(format, bits));
-        flags.after(format, low(one.of(&operands), format.bits()))
+    let Compute { takes, function } = of_bits(opcode, format, flags)?;
+    let bits = format.bits();
+    let one = move |operands: &[u64; 4], place: u32| {
+        let operand = |value: u64| flags.before(format, low(value >> (bits * place), bits));
+        flags.after(format, low(function.of(&operands.map(operand)), bits))
     };
-    Some(match is_pair {
-        false => {
-            function(move |operands| one(&operands.map(|operand| low(operand, format.bits()))))
-        }
-        true => function(move |operands| {
-            one(&operands.map(|pair| low(pair, 16)))
-                | one(&operands.map(|pair| low(pair >> 16, 16))) << 16
-        }),
-    })
+    match is_pair {
+        false => several(takes, move |operands| one(operands, 0)),
+        true => several(takes, move |operands| one(operands, 0) | one(operands, 1) << bits),
+    }
 }
 
 /// Returns what the CPU computes with one instruction.
@@ -113,32 +109,30 @@ fn native(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
     (flags.is_plain() && rounding == Rounding::Nearest).then_some(())?;
     (flags.rounding.is_some() || matches!(opcode, "add" | "sub" | "mul")).then_some(())?;
     macro_rules! of {
-        (|$a:ident, $b:ident, $c:ident| $value:expr) => {
+        ($takes:literal, |$a:ident, $b:ident, $c:ident| $value:expr) => {
             match format {
-                Format::SINGLE => Some(function(|[$a, $b, $c, _]: &[u64; 4]| {
-                    let [$a, $b, $c] = [$a, $b, $c].map(|bits| f32::from_bits(*bits as u32));
-                    let _ = ($b, $c);
+                Format::SINGLE => several($takes, |bits| {
+                    let [$a, $b, $c, _] = bits.map(|bits| f32::from_bits(bits as u32));
                     let value: f32 = $value;
                     // GPUs have one NaN of 32 bits.
                     u64::from(if value.is_nan() { 0x7fff_ffff } else { value.to_bits() })
-                })),
-                Format::DOUBLE => Some(function(|[$a, $b, $c, _]: &[u64; 4]| {
-                    let [$a, $b, $c] = [$a, $b, $c].map(|bits| f64::from_bits(*bits));
-                    let _ = ($b, $c);
+                }),
+                Format::DOUBLE => several($takes, |bits| {
+                    let [$a, $b, $c, _] = bits.map(f64::from_bits);
                     f64::to_bits($value)
-                })),
+                }),
                 _ => None,
             }
         };
     }
     match opcode {
-        "add" => of!(|a, b, c| a + b),
-        "sub" => of!(|a, b, c| a - b),
-        "mul" => of!(|a, b, c| a * b),
-        "fma" | "mad" => of!(|a, b, c| a.mul_add(b, c)),
-        "div" => of!(|a, b, c| a / b),
-        "sqrt" => of!(|a, b, c| a.sqrt()),
-        "rcp" => of!(|a, b, c| 1.0 / a),
+        "add" => of!(2, |a, b, _c| a + b),
+        "sub" => of!(2, |a, b, _c| a - b),
+        "mul" => of!(2, |a, b, _c| a * b),
+        "fma" | "mad" => of!(3, |a, b, c| a.mul_add(b, c)),
+        "div" => of!(2, |a, b, _c| a / b),
+        "sqrt" => of!(1, |a, _b, _c| a.sqrt()),
+        "rcp" => of!(1, |a, _b, _c| 1.0 / a),
         _ => None,
     }
 }
@@ -146,108 +140,61 @@ fn native(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
 /// Returns an operation on the bits of numbers.
 fn of_bits(opcode: &str, format: Format, flags: Flags) -> Option<Compute> {
     let rounding = flags.rounding.unwrap_or(Rounding::Nearest);
-    let decode = move |bits: &u64| format.decode(*bits);
+    let decode = move |bits: u64| format.decode(bits);
     let encode = move |number: Number| format.encode(number, rounding);
     let sign = format.sign();
     // These state a rounding, or else that they are approximate.
     let states = flags.rounding.is_some() || flags.is_approximate;
-    let is_half = format.bits() == 16;
-    macro_rules! approximate {
-        (|$a:ident| $value:expr) => {{
-            flags.is_approximate.then_some(())?;
-            function(move |[$a, ..]: &[u64; 4]| {
-                let $a = format.double(*$a);
-                format.of_double($value)
-            })
-        }};
-    }
-    Some(match opcode {
-        "add" => function(move |[a, b, ..]| encode(decode(a).plus(decode(b), rounding))),
-        "sub" => function(move |[a, b, ..]| {
-            // The opposite of NaN is NaN.
-            encode(decode(a).plus(decode(&(b ^ sign)), rounding))
-        }),
-        "mul" => function(move |[a, b, ..]| encode(decode(a).times(decode(b)))),
-        "fma" | "mad" if states => function(move |[a, b, c, _]| {
-            encode(decode(a).times(decode(b)).plus(decode(c), rounding))
-        }),
-        "div" if states => function(move |[a, b, ..]| encode(decode(a).over(decode(b)))),
-        "rcp" if states => {
-            let one = decode(&format.of_double(1.0));
-            function(move |[a, ..]| encode(one.over(decode(a))))
+    let (is_half, is_single) = (format.bits() == 16, format == Format::SINGLE);
+    let approximate = |of: fn(f64) -> f64| {
+        flags.is_approximate.then_some(())?;
+        one(move |a| format.of_double(of(format.double(a))))
+    };
+    match opcode {
+        "add" => two(move |a, b| encode(decode(a).plus(decode(b), rounding))),
+        // The opposite of NaN is NaN.
+        "sub" => two(move |a, b| encode(decode(a).plus(decode(b ^ sign), rounding))),
+        "mul" => two(move |a, b| encode(decode(a).times(decode(b)))),
+        "fma" | "mad" if states => {
+            three(move |a, b, c| encode(decode(a).times(decode(b)).plus(decode(c), rounding)))
         }
-        "sqrt" if states => function(move |[a, ..]| encode(decode(a).root())),
-        "neg" => function(move |[a, ..]| a ^ sign),
-        "abs" => function(move |[a, ..]| a & !sign),
-        "copysign" => function(move |[a, b, ..]| a & sign | b & !sign),
+        "div" if states => two(move |a, b| encode(decode(a).over(decode(b)))),
+        "rcp" if states => one(move |a| encode(decode(format.of_double(1.0)).over(decode(a)))),
+        "sqrt" if states => one(move |a| encode(decode(a).root())),
+        "neg" => one(move |a| a ^ sign),
+        "abs" => one(move |a| a & !sign),
+        "copysign" => two(move |a, b| a & sign | b & !sign),
         "min" | "max" => {
             let wanted = if opcode == "min" { Less } else { Greater };
-            function(move |[a, b, ..]| {
-                let [x, y] = [a, b].map(decode);
-                match (matches!(x, Number::Nan), matches!(y, Number::Nan)) {
-                    (true, true) => encode(Number::Nan),
-                    (true, _) | (_, true) if flags.nan => encode(Number::Nan),
-                    (true, _) => *b,
-                    (_, true) => *a,
-                    _ => {
-                        // Minus zero is below zero.
-                        let signs = (a & sign == 0).cmp(&(b & sign == 0));
-                        let order = order(format, *a, *b).unwrap_or(Equal).then(signs);
-                        if order == wanted { *a } else { *b }
-                    }
+            two(move |a, b| {
+                let [a_is_nan, b_is_nan] = [a, b].map(|bits| matches!(decode(bits), Number::Nan));
+                if a_is_nan && b_is_nan || (a_is_nan || b_is_nan) && flags.nan {
+                    return encode(Number::Nan);
                 }
+                // Minus zero is below zero.
+                let order = format.double(a).partial_cmp(&format.double(b));
+                let order = order.map(|order| order.then((a & sign == 0).cmp(&(b & sign == 0))));
+                if b_is_nan || order == Some(wanted) { a } else { b }
             })
         }
-        "ex2" if is_half || format == Format::SINGLE => approximate!(|a| a.exp2()),
-        "tanh" if is_half || format == Format::SINGLE => approximate!(|a| a.tanh()),
-        "lg2" if format == Format::SINGLE => approximate!(|a| a.log2()),
-        "sin" if format == Format::SINGLE => approximate!(|a| a.sin()),
-        "cos" if format == Format::SINGLE => approximate!(|a| a.cos()),
-        "rsqrt" if !is_half => approximate!(|a| 1.0 / a.sqrt()),
-        _ => return None,
-    })
+        "ex2" if is_half || is_single => approximate(f64::exp2),
+        "tanh" if is_half || is_single => approximate(f64::tanh),
+        "lg2" if is_single => approximate(f64::log2),
+        "sin" if is_single => approximate(f64::sin),
+        "cos" if is_single => approximate(f64::cos),
+        "rsqrt" if !is_half => approximate(|a| 1.0 / a.sqrt()),
+        _ => None,
+    }
 }
 
-/// Compares two numbers, `None` if one is NaN.
-fn order(format: Format, a: u64, b: u64) -> Option<Ordering> {
-    format.double(a).partial_cmp(&format.double(b))
-}
-
-/// Returns a comparison of two numbers.
-#[allow(clippy::type_complexity, reason = "a function")]
-pub(super) fn compare(
-    comparison: &str,
+/// Returns a function that compares two numbers, and returns `None` if one is NaN.
+pub(super) fn order(
     kind: &str,
     flushes: bool,
-) -> Option<Box<dyn Fn(u64, u64) -> bool + Send + Sync>> {
+) -> Option<impl Fn(u64, u64) -> Option<Ordering> + Send + Sync + use<>> {
     let (format, false) = numbers(kind)? else { return None };
-    // Names with `u` also hold if one of the numbers is NaN.
-    let holds: fn(Option<Ordering>) -> bool = match comparison {
-        "eq" => |order| order == Some(Equal),
-        "ne" => |order| matches!(order, Some(Less | Greater)),
-        "lt" => |order| order == Some(Less),
-        "le" => |order| matches!(order, Some(Less | Equal)),
-        "gt" => |order| order == Some(Greater),
-        "ge" => |order| matches!(order, Some(Greater | Equal)),
-        "equ" => |order| matches!(order, None | Some(Equal)),
-        "neu" => |order| order != Some(Equal),
-        "ltu" => |order| matches!(order, None | Some(Less)),
-        "leu" => |order| order != Some(Greater),
-        "gtu" => |order| matches!(order, None | Some(Greater)),
-        "geu" => |order| order != Some(Less),
-        "num" => |order| order.is_some(),
-        "nan" => |order| order.is_none(),
-        _ => return None,
-    };
-    Some(match (format, flushes) {
-        (Format::SINGLE, false) => Box::new(move |a, b| {
-            holds(f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32)))
-        }),
-        _ => Box::new(move |a, b| {
-            let [a, b] = [a, b].map(|bits| if flushes { format.flushed(bits) } else { bits });
-            holds(order(format, a, b))
-        }),
-    })
+    let value = move |bits| format.double(if flushes { format.flushed(bits) } else { bits });
+    Some(move |a, b| value(a).partial_cmp(&value(b)))
 }
 
 /// Conversions between types.
@@ -261,25 +208,25 @@ pub(super) fn convert(names: &[&str]) -> Option<Compute> {
     match (integer(to), integer(from)) {
         (Some(to), Some(from)) => {
             (flags.rounding.is_none() && flags.whole.is_none()).then_some(())?;
-            Some(between_integers(to, from, flags.saturates))
+            between_integers(to, from, flags.saturates)
         }
         (None, Some(from)) => {
             let (format, false) = numbers(to)? else { return None };
             let rounding = flags.rounding.filter(|_| !flags.relu)?;
-            Some(function(move |[a, ..]| {
-                let value = value_of(*a, from);
+            one(move |a| {
+                let value = value_of(a, from);
                 let finite =
                     Finite { is_negative: value < 0, integer: value.unsigned_abs(), power: 0 };
                 flags.after(format, format.encode(finite.number(), rounding))
-            }))
+            })
         }
         (Some(to), None) => {
             let (format, false) = numbers(from)? else { return None };
             let rounding = flags.whole?;
-            Some(function(move |[a, ..]| {
-                let bits = flags.before(format, low(*a, format.bits()));
+            one(move |a| {
+                let bits = flags.before(format, low(a, format.bits()));
                 to_integer(format.decode(bits), rounding, to, format)
-            }))
+            })
         }
         (None, None) => between_formats(flags, to, from),
     }
@@ -293,16 +240,13 @@ const fn range(kind: Type) -> (i128, i128) {
     }
 }
 
-fn between_integers(to: Type, from: Type, saturates: bool) -> Compute {
-    function(move |[a, ..]| {
-        let value = value_of(*a, from);
+fn between_integers(to: Type, from: Type, saturates: bool) -> Option<Compute> {
+    one(move |a| {
+        let value = value_of(a, from);
         let (least, most) = range(to);
-        let value = if saturates { value.clamp(least, most) } else { value } as u64;
+        let value = if saturates { value.clamp(least, most) } else { value };
         // A register that is wider than the type gets its sign.
-        match to.kind {
-            Kind::Signed => signed(value, to.bits) as u64,
-            _ => low(value, to.bits),
-        }
+        value_of(value as u64, to) as u64
     })
 }
 
@@ -312,13 +256,8 @@ fn to_integer(number: Number, rounding: Rounding, to: Type, from: Format) -> u64
     let value = match number {
         Number::Nan if from == Format::DOUBLE || to.bits == 64 => return 1 << (to.bits - 1),
         Number::Nan => 0,
-        Number::Infinite { is_negative } => {
-            if is_negative {
-                least
-            } else {
-                most
-            }
-        }
+        Number::Infinite { is_negative: true } => least,
+        Number::Infinite { .. } => most,
         Number::Finite(finite) => {
             let integer = finite.rounded(0, rounding).min(1 << 64) as i128;
             if finite.is_negative { -integer } else { integer }
@@ -340,7 +279,7 @@ fn between_formats(flags: Flags, to: &str, from: &str) -> Option<Compute> {
     };
     (is_known && (!is_pair || from == Format::SINGLE)).then_some(())?;
     let rounding = flags.rounding.unwrap_or(Rounding::Nearest);
-    let one = move |bits: u64| {
+    let single = move |bits: u64| {
         // The flag is about numbers of 32 bits.
         let flushes = |format: Format| flags.flushes && format == Format::SINGLE;
         let bits = low(bits, from.bits());
@@ -350,8 +289,8 @@ fn between_formats(flags: Flags, to: &str, from: &str) -> Option<Compute> {
         let result = to.encode(number, rounding);
         Flags { flushes: flushes(to), ..flags }.after(to, result)
     };
-    Some(match is_pair {
-        false => function(move |[a, ..]| one(*a)),
-        true => function(move |[a, b, ..]| one(*a) << 16 | one(*b)),
-    })
+    match is_pair {
+        false => one(single),
+        true => two(move |a, b| single(a) << 16 | single(b)),
+    }
 }

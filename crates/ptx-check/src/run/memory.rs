@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::fault::{Fault, Kind, Moment};
+use super::fault::{Fault, Moment, Rule};
 
 /// How an access touches memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -91,18 +91,18 @@ impl Region {
         let inside = usize::try_from(offset).ok().and_then(ends).filter(|&(_, end)| end <= length);
         let Some((start, end)) = inside else {
             let offset = offset as i64;
-            return Err(Fault::at(now, Kind::OutOfBounds { offset, bytes, length }));
+            return Err(Fault::rule(now, Rule::OutOfBounds { offset, bytes, length }));
         };
         if how != Use::Read && self.is_constant {
-            return Err(Fault::at(now, Kind::Constant));
+            return Err(Fault::rule(now, Rule::Constant));
         }
         if !start.is_multiple_of(bytes) {
-            return Err(Fault::at(now, Kind::Misaligned { offset, bytes }));
+            return Err(Fault::rule(now, Rule::Misaligned { offset, bytes }));
         }
         if matches!(how, Use::Read | Use::Atomic)
             && !self.defined[start..end].iter().all(|&defined| defined)
         {
-            return Err(Fault::at(now, Kind::Undefined { offset }));
+            return Err(Fault::rule(now, Rule::Undefined(offset)));
         }
         if !self.is_constant {
             let mut byte = start;
@@ -259,9 +259,7 @@ impl Trace {
                 && (earlier.block, earlier.thread) != (now.block, now.thread)
                 && !order.is_before(earlier)
         };
-        let race = |earlier: Moment, is_write| {
-            Err(Fault::at(now, Kind::Race { earlier, is_write, byte: byte as u64 }))
-        };
+        let race = |earlier, is_write| Err(Fault::race(now, earlier, is_write, byte as u64));
         if meets(&self.write) {
             return race(self.write, true);
         }

@@ -14,6 +14,7 @@
 
 mod arithmetic;
 mod blocks;
+mod exchange;
 mod fault;
 mod float;
 mod floating;
@@ -21,6 +22,7 @@ mod matrix;
 mod memory;
 mod program;
 mod space;
+mod special;
 mod value;
 mod warp;
 
@@ -228,12 +230,6 @@ impl<'m> Launch<'m> {
         let position = |at: u32| instruction(at).map_or(kernel.at, |read| read.at);
         let source = |at: u32| instruction(at).and_then(|read| self.module.source(read));
         let rule = match fault.kind.clone() {
-            Kind::OutOfBounds { offset, bytes, length } => {
-                Rule::OutOfBounds { offset, bytes, length }
-            }
-            Kind::Misaligned { offset, bytes } => Rule::Misaligned { offset, bytes },
-            Kind::Undefined { offset } => Rule::Undefined(offset),
-            Kind::Constant => Rule::Constant,
             Kind::Race { earlier, is_write, byte } => Rule::Race {
                 byte,
                 block: place(earlier.block, self.grid),

@@ -1,46 +1,31 @@
 //! A kernel in the form that the interpreter executes.
 
 use std::collections::HashMap;
+use std::mem;
 
-use super::arithmetic::{Wide, compute, operands, update, with_carry};
+use super::arithmetic::{Wide, compute, update, with_carry};
+use super::exchange::{Exchange, exchange};
 use super::fault::Error;
 use super::matrix::Product;
 use super::space::Space;
-use super::value::{Compute, low};
+use super::special::Thread;
+use super::value::Compute;
 use crate::syntax::{Function, Instruction, Kind, Module, Operand, Position, Type, Variable};
 
 /// Where an operand's value comes from.
 #[derive(Copy, Clone, Debug)]
-pub(super) enum Source {
-    Register(usize),
-    /// The opposite of a predicate.
-    Not(usize),
+pub(super) struct Source {
+    pub(super) register: usize,
+    /// Whether it is the opposite of this predicate.
+    pub(super) is_opposite: bool,
+}
+
+/// What a register holds that no instruction writes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Fixed<'m> {
     Constant(u64),
-    Special(Special),
-}
-
-impl Source {
-    pub(super) const fn register(self) -> Option<usize> {
-        match self {
-            Self::Register(index) => Some(index),
-            _ => None,
-        }
-    }
-}
-
-/// A register that the hardware defines.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum Special {
-    Thread(usize),
-    Threads(usize),
-    Block(usize),
-    Blocks(usize),
-    Lane,
-    Warp,
-    Warps,
-    WarpSize,
-    /// The lanes whose numbers compare in this way with the thread's own.
-    Lanes(&'static str),
+    /// What the hardware defines, by its name.
+    Special(&'m str),
 }
 
 /// An address: a source and a distance from it.
@@ -56,7 +41,7 @@ pub(super) enum Op {
     Compute {
         to: usize,
         from: [Source; 4],
-        function: Compute,
+        compute: Compute,
     },
     /// Puts several values into one register, the first one lowest.
     Join {
@@ -85,9 +70,9 @@ pub(super) enum Op {
     Atomic {
         result: Option<usize>,
         at: Address,
-        from: [Source; 2],
+        from: [Source; 4],
         bits: u32,
-        function: Compute,
+        compute: Compute,
     },
     Jump(usize),
     /// Jumps to one of several places, by its number.
@@ -98,48 +83,12 @@ pub(super) enum Op {
     BlockBarrier(Barrier),
     /// Waits for the threads of a set of lanes.
     WarpBarrier(Source),
-    Shuffle {
-        mode: &'static str,
-        to: usize,
-        valid: Option<usize>,
-        from: Source,
-        lane: Source,
-        bounds: Source,
+    /// Computes results from the values of the lanes in a set.
+    Exchange {
+        to: [Option<usize>; 2],
+        from: [Source; 3],
         set: Source,
-    },
-    Vote {
-        mode: &'static str,
-        to: usize,
-        from: Source,
-        set: Source,
-    },
-    /// Tells which lanes have the same value.
-    Match {
-        to: usize,
-        from: Source,
-        set: Source,
-        bits: u32,
-    },
-    /// Tells whether all lanes have the same value.
-    MatchAll {
-        to: Option<usize>,
-        equal: Option<usize>,
-        from: Source,
-        set: Source,
-        bits: u32,
-    },
-    /// Combines the values of several lanes.
-    Reduce {
-        to: usize,
-        from: Source,
-        set: Source,
-        function: Compute,
-    },
-    /// Chooses the first of several lanes.
-    Elect {
-        to: Option<usize>,
-        is_chosen: usize,
-        set: Source,
+        exchange: Exchange,
     },
     /// Tells which lanes execute this.
     Active(usize),
@@ -185,7 +134,8 @@ pub(super) struct Barrier {
 
 /// What a barrier makes of a truth value of each thread.
 pub(super) struct Vote {
-    pub(super) mode: &'static str,
+    /// Returns the result from the number of threads and the number of those with a true value.
+    pub(super) result: fn(u64, u64) -> u64,
     pub(super) to: usize,
     pub(super) from: Source,
 }
@@ -207,8 +157,8 @@ pub(super) struct Code<'m> {
     pub(super) steps: Vec<Step<'m>>,
     /// The numbers of bits of the registers.
     pub(super) widths: Vec<u32>,
-    /// The values of the last registers, which nothing changes.
-    pub(super) constants: Vec<u64>,
+    /// The registers that no instruction writes.
+    pub(super) fixed: HashMap<Fixed<'m>, usize>,
     /// The bytes of shared memory that the kernel declares.
     pub(super) shared: u64,
     /// The bytes of local memory of a thread.
@@ -236,60 +186,35 @@ const MOST_CALLS: usize = 64;
 pub(super) fn program<'m>(
     module: &'m Module<'m>,
     kernel: &'m Function<'m>,
-    addresses: &HashMap<&str, u64>,
+    addresses: &HashMap<&'m str, u64>,
 ) -> Result<Code<'m>, Error> {
-    let mut builder = Builder { module, kernel, calls: Vec::new(), code: Code::default() };
-    let code = &mut builder.code;
-    let mut names = HashMap::new();
+    let mut code = Code::default();
+    let too_large = |variable: &Variable<'_>| unknown(kernel, variable.at, variable.name);
+    let mut own = Names::new();
     for parameter in &kernel.parameters {
-        let too_large = || unknown(kernel, parameter.at, parameter.name);
         let align = if parameter.is_pointer { 8 } else { parameter.align };
-        let parameter = Variable { align, ..parameter.clone() };
-        let known = parameter.length.and(parameter.place_after(code.parameter_bytes));
-        let (at, end) = known.ok_or_else(too_large)?;
+        let place = parameter.length.and(parameter.place_after(code.parameter_bytes, align));
+        let (at, end) = place.ok_or_else(|| too_large(parameter))?;
         let size = end - at;
-        names.insert(parameter.name, Place { space: Space::Parameter, at, size });
+        own.insert(parameter.name, Place { space: Space::Parameter, at, size });
         code.parameters.push((at, size));
         code.parameter_bytes = end;
     }
+    let of_address = |(&name, &at)| (name, Place { space: Space::Global, at, size: 0 });
+    let mut global: Names<'m> = addresses.iter().map(of_address).collect();
     // Arrays without a size come last: they begin where the others end.
     for variable in module.shared(kernel) {
-        let place = variable.place_after(code.shared);
-        let (at, end) = place.ok_or_else(|| unknown(kernel, variable.at, variable.name))?;
-        names.insert(variable.name, Place { space: Space::Shared, at, size: end - at });
+        let place = variable.place_after(code.shared, variable.align);
+        let (at, end) = place.ok_or_else(|| too_large(variable))?;
+        global.insert(variable.name, Place { space: Space::Shared, at, size: end - at });
         code.shared = end;
     }
-    let own = module.reached(kernel).into_iter().flat_map(|function| &function.variables);
-    for variable in module.variables.iter().chain(own) {
-        if let Some(&at) = addresses.get(variable.name) {
-            let place = Place { space: Space::Global, at, size: 0 };
-            names.entry(variable.name).or_insert(place);
-        }
-    }
-    builder.body(kernel, &names, &names)?;
+    let frame = Frame { function: kernel, names: own, first: 0 };
+    let mut builder = Builder { module, kernel, global, calls: Vec::new(), code, frame };
+    builder.body()?;
     // Execution that reaches the end of the body ends there.
     builder.code.steps.push(Step { guard: None, op: Op::Exit, read: None });
-    builder.code.put_constants_into_registers();
     Ok(builder.code)
-}
-
-impl Code<'_> {
-    /// Moves the constants of computations to registers. Operands in registers are not copied.
-    fn put_constants_into_registers(&mut self) {
-        let mut registers = HashMap::new();
-        for step in &mut self.steps {
-            let Op::Compute { from, .. } = &mut step.op else { continue };
-            for source in from {
-                let Source::Constant(value) = *source else { continue };
-                let register = registers.entry(value).or_insert_with(|| {
-                    self.constants.push(value);
-                    self.widths.push(u64::BITS);
-                    self.widths.len() - 1
-                });
-                *source = Source::Register(*register);
-            }
-        }
-    }
 }
 
 fn unknown(kernel: &Function<'_>, at: Position, text: &str) -> Error {
@@ -300,160 +225,23 @@ fn unknown(kernel: &Function<'_>, at: Position, text: &str) -> Error {
 struct Builder<'m> {
     module: &'m Module<'m>,
     kernel: &'m Function<'m>,
+    /// The variables that all functions know.
+    global: Names<'m>,
     /// The functions whose bodies are being read, each called by the one before.
     calls: Vec<&'m str>,
     code: Code<'m>,
+    frame: Frame<'m>,
 }
 
 type Names<'m> = HashMap<&'m str, Place>;
 
-impl<'m> Builder<'m> {
-    /// Adds the body of a function. `global` has the names of the module, and `names` also those of
-    /// the parameters.
-    fn body(
-        &mut self,
-        function: &'m Function<'m>,
-        names: &Names<'m>,
-        global: &Names<'m>,
-    ) -> Result<(), Error> {
-        let mut names = names.clone();
-        self.calls.push(function.name);
-        self.local(function, &mut names)?;
-        let first = self.code.widths.len();
-        self.code.widths.extend(function.registers.iter().map(|known| known.kind.bits));
-        // The carry of sums.
-        self.code.widths.push(1);
-        let (mut starts, mut jumps) = (Vec::new(), Vec::new());
-        let is_kernel = self.calls.len() == 1;
-        for (index, read) in function.code.iter().enumerate() {
-            starts.push(self.code.steps.len());
-            let refused = || unknown(self.kernel, read.at, read.text);
-            let label = |name: &&str| function.labels.get(name).copied();
-            let op = match (read.opcode, &read.modifiers[..], &read.operands[..]) {
-                ("call", _, operands) => {
-                    let (callee, passed) = self.callee(operands, &names).ok_or_else(refused)?;
-                    let Some(callee) = callee else {
-                        self.push(read, first, Op::Trap);
-                        continue;
-                    };
-                    // Functions without instructions have registers, too.
-                    let size = self.code.steps.len() + self.code.widths.len();
-                    let is_deep = self.calls.len() >= MOST_CALLS;
-                    if self.calls.contains(&callee.name) || size > MOST_STEPS || is_deep {
-                        return Err(refused());
-                    }
-                    if read.guard.is_some() {
-                        // Threads that do not call go on behind the call.
-                        jumps.push(self.code.steps.len());
-                        self.push(read, first, Op::Jump(index + 1));
-                        let step = self.code.steps.last_mut();
-                        if let Some((_, holds)) = step.and_then(|step| step.guard.as_mut()) {
-                            *holds = !*holds;
-                        }
-                    }
-                    let mut inner = global.clone();
-                    inner.extend(passed);
-                    self.body(callee, &inner, global)?;
-                    continue;
-                }
-                ("bra", [] | ["uni"], [Operand::Name(name)]) => label(name).map(Op::Jump),
-                ("brx", ["idx"] | ["idx", "uni"], [index, Operand::Name(table)]) => {
-                    let targets = function.tables.get(table);
-                    let targets = targets.and_then(|table| table.iter().map(label).collect());
-                    let reader = Reader { function, names: &names, first, is_kernel };
-                    reader.source(index).zip(targets).map(|(i, to)| Op::JumpTable(i, to))
-                }
-                ("ret", [] | ["uni"], []) if !is_kernel => Some(Op::Jump(function.code.len())),
-                _ => Reader { function, names: &names, first, is_kernel }.op(read),
-            };
-            if matches!(op, Some(Op::Jump(_) | Op::JumpTable(..))) {
-                jumps.push(self.code.steps.len());
-            }
-            self.push(read, first, op.ok_or_else(refused)?);
-        }
-        starts.push(self.code.steps.len());
-        for jump in jumps {
-            match &mut self.code.steps[jump].op {
-                Op::Jump(target) => *target = starts[*target],
-                Op::JumpTable(_, targets) => targets.iter_mut().for_each(|t| *t = starts[*t]),
-                _ => {}
-            }
-        }
-        self.calls.pop();
-        Ok(())
-    }
-
-    fn push(&mut self, read: &'m Instruction<'m>, first: usize, op: Op) {
-        let guard = read.guard.map(|guard| (first + guard.register, guard.holds));
-        self.code.steps.push(Step { guard, op, read: Some(read) });
-    }
-
-    /// Gives places in local memory to the variables of a function and to what it passes on.
-    fn local(&mut self, function: &'m Function<'m>, names: &mut Names<'m>) -> Result<(), Error> {
-        let is_local = |variable: &&Variable<'_>| matches!(variable.space, "local" | "param");
-        let mut variables: Vec<&Variable<'_>> = Vec::new();
-        let mut indices = HashMap::new();
-        for variable in function.variables.iter().filter(is_local) {
-            // Calls use the same names again and again.
-            let index = *indices.entry(variable.name).or_insert(variables.len());
-            match variables.get_mut(index) {
-                Some(known) if known.bytes() < variable.bytes() => *known = variable,
-                Some(_) => {}
-                None => variables.push(variable),
-            }
-        }
-        for variable in variables {
-            let align = variable.align.max(8);
-            let place = Variable { align, ..variable.clone() }.place_after(self.code.local);
-            let (at, end) =
-                place.ok_or_else(|| unknown(self.kernel, variable.at, variable.name))?;
-            names.insert(variable.name, Place { space: Space::Local, at, size: end - at });
-            self.code.local = end;
-        }
-        Ok(())
-    }
-
-    /// Returns the function that a call names, and the places of its parameters, which are those of
-    /// what the caller passes. The function is `None` if a call of it stops the kernel.
-    #[allow(clippy::type_complexity, reason = "two results of one search")]
-    fn callee(
-        &self,
-        operands: &[Operand<'m>],
-        names: &Names<'m>,
-    ) -> Option<(Option<&'m Function<'m>>, Names<'m>)> {
-        let (returned, name, passed): (&[_], _, &[_]) = match operands {
-            [Operand::List(returned), Operand::Name(name)] => (returned, name, &[]),
-            [Operand::List(returned), Operand::Name(name), Operand::List(passed)] => {
-                (returned, name, passed)
-            }
-            [Operand::Name(name)] => (&[], name, &[]),
-            [Operand::Name(name), Operand::List(passed)] => (&[], name, passed),
-            _ => return None,
-        };
-        if *name == "__assertfail" {
-            return Some((None, Names::new()));
-        }
-        let callee = self.module.function(name).filter(|function| !function.is_kernel)?;
-        let given = returned.len() + passed.len();
-        (callee.returns == returned.len() && callee.parameters.len() == given).then_some(())?;
-        let place = |(parameter, given): (&Variable<'m>, &Operand<'m>)| {
-            let Operand::Name(given) = given else { return None };
-            let place = *names.get(given)?;
-            let fits = place.space == Space::Local && parameter.bytes()? <= place.size;
-            fits.then_some((parameter.name, place))
-        };
-        let places = callee.parameters.iter().zip(returned.iter().chain(passed)).map(place);
-        Some((Some(callee), places.collect::<Option<_>>()?))
-    }
-}
-
-/// Reads the instructions of a function.
-struct Reader<'r, 'm> {
-    function: &'r Function<'m>,
-    names: &'r Names<'m>,
+/// A function whose body is being read.
+struct Frame<'m> {
+    function: &'m Function<'m>,
+    /// Its parameters and its own variables.
+    names: Names<'m>,
     /// The index of its first register.
     first: usize,
-    is_kernel: bool,
 }
 
 /// Returns the bits of a constant for an instruction or a variable of this type, or `None` if the
@@ -471,20 +259,144 @@ pub(super) fn constant(operand: &Operand<'_>, kind: Type) -> Option<u64> {
     })
 }
 
-/// Returns the name as one that lives as long as the program, if it is in the list.
-fn one_of(name: &str, list: &[&'static str]) -> Option<&'static str> {
-    list.iter().copied().find(|known| *known == name)
+/// Returns the operands in braces, or the only one.
+fn parts<'o, 'm>(operand: &'o Operand<'m>) -> &'o [Operand<'m>] {
+    match operand {
+        Operand::Vector(parts) => parts,
+        one => std::slice::from_ref(one),
+    }
 }
 
-impl Reader<'_, '_> {
+impl<'m> Builder<'m> {
+    /// Adds the body of the function of the frame.
+    fn body(&mut self) -> Result<(), Error> {
+        let function = self.frame.function;
+        self.calls.push(function.name);
+        self.local()?;
+        self.frame.first = self.code.widths.len();
+        self.code.widths.extend(function.registers.iter().map(|known| known.kind.bits));
+        // The carry of sums.
+        self.code.widths.push(1);
+        let (mut starts, mut jumps) = (Vec::new(), Vec::new());
+        for (index, read) in function.code.iter().enumerate() {
+            starts.push(self.code.steps.len());
+            if let Some((callee, passed)) = self.callee(read) {
+                // Functions without instructions have registers, too.
+                let size = self.code.steps.len() + self.code.widths.len();
+                let is_deep = self.calls.len() >= MOST_CALLS;
+                if self.calls.contains(&callee.name) || size > MOST_STEPS || is_deep {
+                    return Err(unknown(self.kernel, read.at, read.text));
+                }
+                if let Some(guard) = read.guard {
+                    // Threads that do not call go on behind the call.
+                    jumps.push(self.code.steps.len());
+                    self.push(read, Op::Jump(index + 1), Some((guard.register, !guard.holds)));
+                }
+                let frame = Frame { function: callee, names: passed, first: 0 };
+                let caller = mem::replace(&mut self.frame, frame);
+                self.body()?;
+                self.frame = caller;
+                continue;
+            }
+            let op = self.op(read).ok_or_else(|| unknown(self.kernel, read.at, read.text))?;
+            if matches!(op, Op::Jump(_) | Op::JumpTable(..)) {
+                jumps.push(self.code.steps.len());
+            }
+            self.push(read, op, read.guard.map(|guard| (guard.register, guard.holds)));
+        }
+        starts.push(self.code.steps.len());
+        for jump in jumps {
+            match &mut self.code.steps[jump].op {
+                Op::Jump(target) => *target = starts[*target],
+                Op::JumpTable(_, targets) => targets.iter_mut().for_each(|t| *t = starts[*t]),
+                _ => {}
+            }
+        }
+        self.calls.pop();
+        Ok(())
+    }
+
+    fn push(&mut self, read: &'m Instruction<'m>, op: Op, guard: Option<(usize, bool)>) {
+        let guard = guard.map(|(register, holds)| (self.frame.first + register, holds));
+        self.code.steps.push(Step { guard, op, read: Some(read) });
+    }
+
+    /// Gives places in local memory to the variables of the function and to what it passes on.
+    fn local(&mut self) -> Result<(), Error> {
+        let is_local = |variable: &&Variable<'_>| matches!(variable.space, "local" | "param");
+        let mut variables: Vec<&Variable<'m>> = Vec::new();
+        let mut indices = HashMap::new();
+        for variable in self.frame.function.variables.iter().filter(is_local) {
+            // Calls use the same names again and again.
+            let index = *indices.entry(variable.name).or_insert(variables.len());
+            match variables.get_mut(index) {
+                Some(known) if known.bytes() < variable.bytes() => *known = variable,
+                Some(_) => {}
+                None => variables.push(variable),
+            }
+        }
+        for variable in variables {
+            let place = variable.place_after(self.code.local, variable.align.max(8));
+            let (at, end) =
+                place.ok_or_else(|| unknown(self.kernel, variable.at, variable.name))?;
+            self.frame
+                .names
+                .insert(variable.name, Place { space: Space::Local, at, size: end - at });
+            self.code.local = end;
+        }
+        Ok(())
+    }
+
+    fn place(&self, name: &str) -> Option<Place> {
+        self.frame.names.get(name).or_else(|| self.global.get(name)).copied()
+    }
+
+    /// Returns the function that a call names, and the places of its parameters, which are those of
+    /// what the caller passes.
+    fn callee(&self, read: &Instruction<'m>) -> Option<(&'m Function<'m>, Names<'m>)> {
+        let (returned, name, passed): (&[_], _, &[_]) = match &read.operands[..] {
+            _ if read.opcode != "call" => return None,
+            [Operand::List(returned), Operand::Name(name)] => (returned, name, &[]),
+            [Operand::List(returned), Operand::Name(name), Operand::List(passed)] => {
+                (returned, name, passed)
+            }
+            [Operand::Name(name)] => (&[], name, &[]),
+            [Operand::Name(name), Operand::List(passed)] => (&[], name, passed),
+            _ => return None,
+        };
+        let callee = self.module.function(name).filter(|function| !function.is_kernel)?;
+        let given = returned.len() + passed.len();
+        (callee.returns == returned.len() && callee.parameters.len() == given).then_some(())?;
+        let place = |(parameter, given): (&Variable<'m>, &Operand<'m>)| {
+            let Operand::Name(given) = given else { return None };
+            let place = self.place(given)?;
+            let fits = place.space == Space::Local && parameter.bytes()? <= place.size;
+            fits.then_some((parameter.name, place))
+        };
+        let places = callee.parameters.iter().zip(returned.iter().chain(passed)).map(place);
+        Some((callee, places.collect::<Option<_>>()?))
+    }
+
     /// Returns what an instruction does, or `None` if it is not known.
-    fn op(&self, read: &Instruction<'_>) -> Option<Op> {
+    fn op(&mut self, read: &Instruction<'m>) -> Option<Op> {
         let names = &read.modifiers[..];
         // Registers here have at most 64 bits.
         if names.iter().any(|name| Type::parse(name).is_some_and(|kind| kind.bits > 64)) {
             return None;
         }
+        let function = self.frame.function;
+        let label = |name: &&str| function.labels.get(name).copied();
+        let is_kernel = self.calls.len() == 1;
         match (read.opcode, names, &read.operands[..]) {
+            ("call", _, operands) if operands.contains(&Operand::Name("__assertfail")) => {
+                Some(Op::Trap)
+            }
+            ("bra", [] | ["uni"], [Operand::Name(name)]) => Some(Op::Jump(label(name)?)),
+            ("brx", ["idx"] | ["idx", "uni"], [index, Operand::Name(table)]) => {
+                let targets = function.tables.get(table)?.iter().map(label).collect::<Option<_>>();
+                Some(Op::JumpTable(self.source(index)?, targets?))
+            }
+            ("ret", [] | ["uni"], []) if !is_kernel => Some(Op::Jump(function.code.len())),
             ("ret" | "exit", [] | ["uni"], []) => Some(Op::Exit),
             ("activemask", ["b32"], [to]) => Some(Op::Active(self.register(to)?)),
             ("trap", [], []) => Some(Op::Trap),
@@ -494,32 +406,18 @@ impl Reader<'_, '_> {
             ("bar" | "barrier", names, operands) => {
                 self.barrier(read.opcode, names, operands).map(Op::BlockBarrier)
             }
-            ("prefetch" | "prefetchu", _, [_]) | ("nanosleep", ["u32"], [_]) => Some(Op::Nothing),
-            ("redux", ["sync", operation, kind], [to, from, set]) => {
-                let is_known = matches!(
-                    (*operation, *kind),
-                    ("add" | "min" | "max", "s32" | "u32") | ("and" | "or" | "xor", "b32")
-                );
-                let (function, 32) = update(operation, kind).filter(|_| is_known)? else {
-                    return None;
+            ("prefetch" | "prefetchu", _, [_])
+            | ("nanosleep", ["u32"], [_])
+            | ("membar", [_], [])
+            | ("fence", ["acq_rel" | "sc", _], []) => Some(Op::Nothing),
+            ("shfl" | "vote" | "match" | "redux" | "elect", names, [to, from @ .., set]) => {
+                let (to, is_pair) = match to {
+                    Operand::Pair(to, also) => ([self.result(to)?, self.result(also)?], true),
+                    to => ([self.result(to)?, None], false),
                 };
-                let (from, set) = (self.source(from)?, self.source(set)?);
-                Some(Op::Reduce { to: self.register(to)?, from, set, function })
-            }
-            ("elect", ["sync"], [Operand::Pair(to, is_chosen), set]) => {
-                let [to] = self.results(std::slice::from_ref(to))?[..] else { return None };
-                let is_chosen = self.register(is_chosen)?;
-                Some(Op::Elect { to, is_chosen, set: self.source(set)? })
-            }
-            ("match", ["all", "sync", kind], [to, from, set]) => {
-                let (to, equal) = match to {
-                    Operand::Pair(to, equal) => (to, self.results(std::slice::from_ref(equal))?[0]),
-                    to => (&Box::new(to.clone()), None),
-                };
-                let to = self.results(std::slice::from_ref(to))?[0];
-                let bits = Type::parse(kind)?.bits;
-                let (from, set) = (self.source(from)?, self.source(set)?);
-                Some(Op::MatchAll { to, equal, from, set, bits })
+                let (takes, exchange) = exchange(read.opcode, names, is_pair)?;
+                let [a, b, c, _] = self.sources(from, takes, WORD)?;
+                Some(Op::Exchange { to, from: [a, b, c], set: self.source(set)?, exchange })
             }
             ("add" | "addc" | "sub" | "subc" | "mad" | "madc", names, [to, from @ ..])
                 if names.contains(&"cc") || read.opcode.ends_with('c') =>
@@ -527,19 +425,15 @@ impl Reader<'_, '_> {
                 let writes = names.contains(&"cc");
                 let names: Vec<&str> = names.iter().copied().filter(|n| *n != "cc").collect();
                 let (function, bits) = with_carry(read.opcode, &names)?;
-                (from.len() == if read.opcode.starts_with("mad") { 3 } else { 2 }).then_some(())?;
-                let carry = self.first + self.function.registers.len();
-                let mut sources = [Source::Constant(0); 4];
-                for (source, operand) in sources.iter_mut().zip(from) {
-                    *source = self.source(operand)?;
-                }
+                let takes = if read.opcode.starts_with("mad") { 3 } else { 2 };
+                let mut sources = self.sources(from, takes, WORD)?;
+                let register = self.frame.first + self.frame.function.registers.len();
                 if read.opcode.ends_with('c') {
-                    sources[3] = Source::Register(carry);
+                    sources[3] = Source { register, is_opposite: false };
                 }
-                let (to, carry) = (self.register(to)?, writes.then_some(carry));
+                let (to, carry) = (self.register(to)?, writes.then_some(register));
                 Some(Op::Carry { to, carry, from: sources, function, bits })
             }
-            ("membar", [_], []) | ("fence", ["acq_rel" | "sc", _], []) => Some(Op::Nothing),
             ("mov", [kind], [Operand::Vector(to), from]) => {
                 let kind = Type::parse(kind)?;
                 let bits = kind.bits / u32::try_from(to.len()).ok()?.max(1);
@@ -552,64 +446,34 @@ impl Reader<'_, '_> {
             }
             ("ld", names, [to, from]) => {
                 let (space, kind, count, is_relaxed) = access(names)?;
-                let to = match to {
-                    Operand::Vector(parts) => self.results(parts)?,
-                    one => self.results(std::slice::from_ref(one))?,
-                };
+                let to = self.results(parts(to))?;
                 (to.len() == count).then_some(())?;
                 Some(Op::Load { to, from: self.address(space, from)?, kind, is_relaxed })
             }
             ("st", names, [to, from]) => {
                 let (space, kind, count, is_relaxed) = access(names)?;
-                let from = match from {
-                    Operand::Vector(parts) => &parts[..],
-                    one => std::slice::from_ref(one),
-                };
-                let from: Vec<Source> =
-                    from.iter().map(|from| self.typed(from, kind)).collect::<Option<_>>()?;
+                let from = parts(from).iter().map(|from| self.typed(from, kind));
+                let from: Vec<Source> = from.collect::<Option<_>>()?;
                 let to = self.address(space, to)?;
                 (from.len() == count && to.space != Space::Parameter).then_some(())?;
                 Some(Op::Store { to, from, kind, is_relaxed })
             }
-            ("atom" | "red", names, operands) => self.atomic(read.opcode, names, operands),
-            ("shfl", ["sync", mode, "b32"], [to, from, lane, bounds, set]) => {
-                let (to, valid) = match to {
-                    Operand::Pair(to, valid) => (self.register(to)?, Some(self.register(valid)?)),
-                    to => (self.register(to)?, None),
-                };
-                let [from, lane, bounds, set] = [from, lane, bounds, set].map(|o| self.source(o));
-                let mode = one_of(mode, &["idx", "up", "down", "bfly"])?;
-                let (from, lane, bounds, set) = (from?, lane?, bounds?, set?);
-                Some(Op::Shuffle { mode, to, valid, from, lane, bounds, set })
+            ("atom", names, [to, at, from @ ..]) => {
+                let result = self.result(to)?;
+                self.atomic(names, result, at, from)
             }
-            ("vote", ["sync", mode, "pred" | "b32"], [to, from, set]) => {
-                let mode = one_of(mode, &["all", "any", "uni", "ballot"])?;
-                let (from, set) = (self.source(from)?, self.source(set)?);
-                Some(Op::Vote { mode, to: self.register(to)?, from, set })
-            }
-            ("match", ["any", "sync", kind], [to, from, set]) => {
-                let bits = Type::parse(kind)?.bits;
-                let (from, set) = (self.source(from)?, self.source(set)?);
-                Some(Op::Match { to: self.register(to)?, from, set, bits })
-            }
+            ("red", names, [at, from @ ..]) => self.atomic(names, None, at, from),
             ("mma", ["sync", "aligned", shape, "row", "col", kinds @ ..], [d, a, b, c]) => {
-                let several = |operand: &Operand<'_>| match operand {
-                    Operand::Vector(parts) => {
-                        parts.iter().map(|part| self.register(part)).collect::<Option<Vec<_>>>()
-                    }
-                    _ => None,
-                };
-                let [d, a, b, c] = [d, a, b, c].map(several);
+                let [d, a, b, c] = [d, a, b, c].map(|operand| self.registers(operand));
                 Some(Op::Product(Product::new(shape, kinds, [d?, a?, b?, c?])?))
             }
-            ("ldmatrix", ["sync", "aligned", "m8n8", rest @ ..], [Operand::Vector(to), from]) => {
+            ("ldmatrix", ["sync", "aligned", "m8n8", rest @ ..], [to, from]) => {
                 let (count, is_transposed) = match rest {
                     [count, "shared", "b16"] => (count, false),
                     [count, "trans", "shared", "b16"] => (count, true),
                     _ => return None,
                 };
-                let to: Vec<usize> =
-                    to.iter().map(|part| self.register(part)).collect::<Option<_>>()?;
+                let to = self.registers(to)?;
                 (matches!(to.len(), 1 | 2 | 4) && format!("x{}", to.len()) == *count)
                     .then_some(())?;
                 let from = self.address(Space::Shared, from)?;
@@ -624,26 +488,24 @@ impl Reader<'_, '_> {
             ("cp", ["async", "wait_group"], [Operand::Integer(count)]) => {
                 Some(Op::WaitForCopies(*count))
             }
-            (_, _, [to, from @ ..]) if operands(read) == Some(from.len()) => {
-                let function = compute(read)?;
+            (_, _, [to, from @ ..]) => {
+                let compute = compute(read)?;
                 // Other types, such as pairs, have no constants with a point.
                 let kind = names.last().and_then(|name| Type::parse(name)).unwrap_or_default();
-                let mut sources = [Source::Constant(0); 4];
-                for (source, operand) in sources.iter_mut().zip(from) {
-                    *source = self.typed(operand, kind)?;
-                }
-                Some(Op::Compute { to: self.register(to)?, from: sources, function })
+                let from = self.sources(from, compute.takes, kind)?;
+                Some(Op::Compute { to: self.register(to)?, from, compute })
             }
             _ => None,
         }
     }
 
-    fn atomic(&self, opcode: &str, names: &[&str], operands: &[Operand<'_>]) -> Option<Op> {
-        let (result, operands) = match (opcode, operands) {
-            ("atom", [to, rest @ ..]) => (self.results(std::slice::from_ref(to))?[0], rest),
-            (_, rest) => (None, rest),
-        };
-        let [at, from @ ..] = operands else { return None };
+    fn atomic(
+        &mut self,
+        names: &[&str],
+        result: Option<usize>,
+        at: &Operand<'m>,
+        from: &[Operand<'m>],
+    ) -> Option<Op> {
         // The order and the scope of an atomic operation matter only to plain accesses, which are
         // races beside atomic ones.
         let orders = ["relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys", "noftz"];
@@ -654,19 +516,18 @@ impl Reader<'_, '_> {
             ["shared" | "shared::cta", operation, kind] => (Space::Shared, operation, kind),
             _ => return None,
         };
-        let count = if operation == "cas" { 2 } else { 1 };
-        (from.len() == count).then_some(())?;
-        let number = Type::parse(kind).unwrap_or_default();
-        let mut sources = [Source::Constant(0); 2];
-        for (source, operand) in sources.iter_mut().zip(from) {
-            *source = self.typed(operand, number)?;
-        }
-        let (function, bits) = update(operation, kind)?;
-        let at = self.address(space, at)?;
-        Some(Op::Atomic { result, at, from: sources, bits, function })
+        let (compute, bits) = update(operation, kind)?;
+        // The first operand of the function is what the memory holds.
+        let from = self.sources(from, compute.takes - 1, Type::parse(kind).unwrap_or_default())?;
+        Some(Op::Atomic { result, at: self.address(space, at)?, from, bits, compute })
     }
 
-    fn barrier(&self, opcode: &str, names: &[&str], operands: &[Operand<'_>]) -> Option<Barrier> {
+    fn barrier(
+        &mut self,
+        opcode: &str,
+        names: &[&str],
+        operands: &[Operand<'m>],
+    ) -> Option<Barrier> {
         let names: Vec<&str> = names.iter().copied().filter(|name| *name != "cta").collect();
         let (action, names) = names.split_first()?;
         let (is_aligned, names) = match names {
@@ -676,98 +537,121 @@ impl Reader<'_, '_> {
         let (vote, operands) = match (*action, names, operands) {
             ("sync" | "arrive", [], operands) => (None, operands),
             ("red", [mode, _], [to, operands @ .., from]) => {
-                let mode = one_of(mode, &["popc", "and", "or"])?;
+                let result: fn(u64, u64) -> u64 = match *mode {
+                    "popc" => |_, ones| ones,
+                    "and" => |all, ones| u64::from(ones == all),
+                    "or" => |_, ones| u64::from(ones != 0),
+                    _ => return None,
+                };
                 let (to, from) = (self.register(to)?, self.source(from)?);
-                (Some(Vote { mode, to, from }), operands)
+                (Some(Vote { result, to, from }), operands)
             }
             _ => return None,
         };
         let waits = *action != "arrive";
         let (id, count) = match operands {
+            [Operand::Integer(BARRIERS..), ..] => return None,
             [id] if waits => (self.source(id)?, None),
             [id, count] => (self.source(id)?, Some(self.source(count)?)),
             _ => return None,
         };
-        let is_known = !matches!(id, Source::Constant(id) if id >= BARRIERS);
-        is_known.then_some(Barrier { id, count, waits, is_aligned, vote })
+        Some(Barrier { id, count, waits, is_aligned, vote })
     }
 
     fn register(&self, operand: &Operand<'_>) -> Option<usize> {
         match operand {
-            Operand::Register(index) => Some(self.first + index),
+            Operand::Register(index) => Some(self.frame.first + index),
             _ => None,
         }
     }
 
-    fn results(&self, operands: &[Operand<'_>]) -> Option<Vec<Option<usize>>> {
-        let one = |operand: &Operand<'_>| match operand {
-            Operand::Ignored => Some(None),
-            operand => self.register(operand).map(Some),
-        };
-        operands.iter().map(one).collect()
+    /// Reads several registers in braces.
+    fn registers(&self, operand: &Operand<'_>) -> Option<Vec<usize>> {
+        let Operand::Vector(parts) = operand else { return None };
+        parts.iter().map(|part| self.register(part)).collect()
     }
 
-    /// Reads an operand of an instruction without a type, whose constants have 32 bits.
-    fn source(&self, operand: &Operand<'_>) -> Option<Source> {
-        self.typed(operand, Type { kind: Kind::Bits, bits: 32 })
+    /// Reads a result, which is none if it is not needed.
+    #[allow(clippy::option_option, reason = "an operand that is no result, and no result")]
+    fn result(&self, operand: &Operand<'_>) -> Option<Option<usize>> {
+        match operand {
+            Operand::Ignored => Some(None),
+            operand => self.register(operand).map(Some),
+        }
+    }
+
+    fn results(&self, operands: &[Operand<'_>]) -> Option<Vec<Option<usize>>> {
+        operands.iter().map(|operand| self.result(operand)).collect()
+    }
+
+    fn fixed(&mut self, what: Fixed<'m>) -> Source {
+        let widths = &mut self.code.widths;
+        let register = *self.code.fixed.entry(what).or_insert_with(|| {
+            widths.push(u64::BITS);
+            widths.len() - 1
+        });
+        Source { register, is_opposite: false }
+    }
+
+    /// Reads this many operands of an instruction of this type.
+    fn sources(
+        &mut self,
+        operands: &[Operand<'m>],
+        count: usize,
+        kind: Type,
+    ) -> Option<[Source; 4]> {
+        (operands.len() == count).then_some(())?;
+        let mut sources = [self.fixed(Fixed::Constant(0)); 4];
+        for (source, operand) in sources.iter_mut().zip(operands) {
+            *source = self.typed(operand, kind)?;
+        }
+        Some(sources)
+    }
+
+    fn source(&mut self, operand: &Operand<'m>) -> Option<Source> {
+        self.typed(operand, WORD)
     }
 
     /// Reads an operand of an instruction of this type.
-    fn typed(&self, operand: &Operand<'_>, kind: Type) -> Option<Source> {
+    fn typed(&mut self, operand: &Operand<'m>, kind: Type) -> Option<Source> {
         Some(match operand {
-            Operand::Register(index) => Source::Register(self.first + index),
+            Operand::Register(index) => {
+                Source { register: self.frame.first + index, is_opposite: false }
+            }
             Operand::Not(predicate) => {
                 let Operand::Register(index) = **predicate else { return None };
-                let is_predicate = self.function.registers[index].kind.kind == Kind::Predicate;
-                is_predicate.then_some(Source::Not(self.first + index))?
+                let of = self.frame.function.registers[index].kind.kind;
+                let register = self.frame.first + index;
+                (of == Kind::Predicate).then_some(Source { register, is_opposite: true })?
             }
-            Operand::Integer(_) | Operand::Single(_) | Operand::Double(_) => {
-                Source::Constant(constant(operand, kind)?)
+            Operand::Name(name) => self.fixed(Fixed::Constant(self.place(name)?.at)),
+            Operand::Special(name) => {
+                Thread::default().special(name)?;
+                self.fixed(Fixed::Special(name))
             }
-            Operand::Name(name) => Source::Constant(self.names.get(name)?.at),
-            Operand::Special(name) => Source::Special(special(name)?),
-            _ => return None,
+            number => self.fixed(Fixed::Constant(constant(number, kind)?)),
         })
     }
 
-    fn address(&self, space: Space, operand: &Operand<'_>) -> Option<Address> {
+    fn address(&mut self, space: Space, operand: &Operand<'m>) -> Option<Address> {
         let Operand::Address(base, offset) = operand else { return None };
         let space = match &**base {
             // What one function passes to another is in local memory.
-            Operand::Name(name) => match (space, self.names.get(name)?.space) {
+            Operand::Name(name) => match (space, self.place(name)?.space) {
                 (Space::Parameter, Space::Local) => Space::Local,
                 (Space::Generic, Space::Global) => Space::Global,
                 (asked, known) if asked == known => asked,
                 _ => return None,
             },
-            _ if space == Space::Parameter && !self.is_kernel => Space::Local,
+            _ if space == Space::Parameter && self.calls.len() > 1 => Space::Local,
             _ => space,
         };
         Some(Address { space, base: self.source(base)?, offset: *offset })
     }
 }
 
-fn special(name: &str) -> Option<Special> {
-    let (base, axis) = match name.split_once('.') {
-        Some((base, axis)) => (base, ["x", "y", "z"].iter().position(|known| *known == axis)),
-        None => (name, None),
-    };
-    Some(match (base, axis) {
-        ("%tid", Some(axis)) => Special::Thread(axis),
-        ("%ntid", Some(axis)) => Special::Threads(axis),
-        ("%ctaid", Some(axis)) => Special::Block(axis),
-        ("%nctaid", Some(axis)) => Special::Blocks(axis),
-        ("%laneid", None) => Special::Lane,
-        ("%warpid", None) => Special::Warp,
-        ("%nwarpid", None) => Special::Warps,
-        ("WARP_SZ", None) => Special::WarpSize,
-        (name, None) => {
-            let way = name.strip_prefix("%lanemask_")?;
-            Special::Lanes(one_of(way, &["eq", "le", "lt", "ge", "gt"])?)
-        }
-        _ => return None,
-    })
-}
+/// The type of the constants of instructions without a type.
+const WORD: Type = Type { kind: Kind::Bits, bits: 32 };
 
 /// Reads the modifiers of a load or a store: the space, the type, the number of elements, and
 /// whether other threads may access the memory at the same time.
@@ -796,13 +680,4 @@ fn access(names: &[&str]) -> Option<(Space, Type, usize, bool)> {
         }
     }
     Some((space, kind?, count, is_relaxed))
-}
-
-/// Returns the value that a load writes to a register of this many bits.
-pub(super) fn extended(value: u64, kind: Type, register: u32) -> u64 {
-    let unused = 64 - kind.bits;
-    match kind.kind {
-        Kind::Signed => low((((value << unused) as i64) >> unused) as u64, register),
-        _ => low(value, register),
-    }
 }

@@ -5,8 +5,22 @@ use crate::syntax::{Kind, Type};
 /// A value for each lane of a warp.
 pub(super) type Lanes = [u64; 32];
 
+/// Returns the lanes in a set.
+pub(super) fn each(set: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| set >> lane & 1 == 1)
+}
+
+/// Returns the set of those lanes of a set for which this holds.
+pub(super) fn chosen(set: u32, holds: impl Fn(usize) -> bool) -> u32 {
+    each(set).filter(|&lane| holds(lane)).fold(0, |all, lane| all | 1 << lane)
+}
+
 /// What computes a result.
-pub(super) type Compute = Box<dyn Function>;
+pub(super) struct Compute {
+    /// The number of operands.
+    pub(super) takes: usize,
+    pub(super) function: Box<dyn Function>,
+}
 
 /// A function of up to four operands.
 pub(super) trait Function: Send + Sync {
@@ -24,17 +38,30 @@ impl<F: Fn(&[u64; 4]) -> u64 + Send + Sync> Function for F {
     }
 
     fn of_lanes(&self, operands: [&Lanes; 4], set: u32, bits: u32, results: &mut Lanes) {
-        for (lane, result) in results.iter_mut().enumerate() {
-            if set >> lane & 1 == 1 {
-                *result = low(self(&operands.map(|values| values[lane])), bits);
-            }
+        for lane in each(set) {
+            results[lane] = low(self(&operands.map(|values| values[lane])), bits);
         }
     }
 }
 
-/// Boxes a closure. The bound tells the compiler the type of its parameter.
-pub(super) fn function(of: impl Fn(&[u64; 4]) -> u64 + Send + Sync + 'static) -> Compute {
-    Box::new(of)
+/// Returns a function of this many operands.
+pub(super) fn several(
+    takes: usize,
+    of: impl Fn(&[u64; 4]) -> u64 + Send + Sync + 'static,
+) -> Option<Compute> {
+    Some(Compute { takes, function: Box::new(of) })
+}
+
+pub(super) fn one(of: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Option<Compute> {
+    several(1, move |[a, ..]| of(*a))
+}
+
+pub(super) fn two(of: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Option<Compute> {
+    several(2, move |[a, b, ..]| of(*a, *b))
+}
+
+pub(super) fn three(of: impl Fn(u64, u64, u64) -> u64 + Send + Sync + 'static) -> Option<Compute> {
+    several(3, move |[a, b, c, _]| of(*a, *b, *c))
 }
 
 /// Returns the lowest bits of a value.

@@ -50,7 +50,9 @@ impl<'a> Module<'a> {
     /// Returns the bytes of shared memory that a kernel declares, or the largest number.
     #[must_use]
     pub fn shared_bytes(&self, kernel: &Function<'a>) -> u64 {
-        let end = |end, variable: &&Variable<'_>| variable.place_after(end).map(|(_, end)| end);
+        let end = |end, variable: &&Variable<'_>| {
+            variable.place_after(end, variable.align).map(|(_, end)| end)
+        };
         self.shared(kernel).iter().try_fold(0, end).unwrap_or(u64::MAX)
     }
 
@@ -73,10 +75,10 @@ impl Variable<'_> {
         self.length?.checked_mul(self.kind.bytes())
     }
 
-    /// Returns the start and the end of the variable when it is placed, aligned, behind the first
-    /// `end` bytes, which others take.
-    pub(crate) fn place_after(&self, end: u64) -> Option<(u64, u64)> {
-        let start = end.checked_next_multiple_of(self.align.max(1))?;
+    /// Returns the start and the end of the variable when it is placed, aligned to `align` bytes,
+    /// behind the first `end` bytes, which others take.
+    pub(crate) fn place_after(&self, end: u64, align: u64) -> Option<(u64, u64)> {
+        let start = end.checked_next_multiple_of(align.max(1))?;
         let size = self.length.unwrap_or(0).checked_mul(self.kind.bytes())?;
         Some((start, start.checked_add(size)?))
     }

@@ -1,9 +1,9 @@
 //! Barriers of a block.
 
-use super::{Block, Clocks, State, Warp, each, join};
+use super::{Block, Clocks, State, Warp, join};
 use crate::run::fault::{Fault, Rule};
 use crate::run::program::{BARRIERS, Barrier, Op, Source};
-use crate::run::value::low;
+use crate::run::value::{each, low};
 
 /// Threads that have arrived at a barrier without waiting.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl<'p> Block<'p> {
         let mut waiting: [Vec<(usize, usize)>; BARRIERS as usize] = Default::default();
         for (index, warp) in self.warps.iter().enumerate() {
             for lane in each(warp.in_state(State::Waiting)) {
-                let id = self.value(warp, lane, self.barrier(warp, lane).id);
+                let id = warp.lanes(self.barrier(warp, lane).id)[lane];
                 let here = waiting.get_mut(id as usize);
                 let none = || Fault::rule(self.moment(warp, lane), Rule::NoBarrier(id));
                 here.ok_or_else(none)?.push((index, lane));
@@ -48,7 +48,7 @@ impl<'p> Block<'p> {
         let threads: u32 = self.shape.iter().product();
         let count = |&(index, lane): &(usize, usize)| {
             let warp = &self.warps[index];
-            self.barrier(warp, lane).count.map(|count| low(self.value(warp, lane, count), 32))
+            self.barrier(warp, lane).count.map(|count| low(warp.lanes(count)[lane], 32))
         };
         let wanted = count(&waiting[0]);
         if wanted.is_none() && waiting.len() as u32 != threads {
@@ -109,23 +109,12 @@ impl<'p> Block<'p> {
         for &(index, lane) in waiting {
             let warp = &self.warps[index];
             if let Some(vote) = &self.barrier(warp, lane).vote {
-                votes.push((index, lane, vote, self.value(warp, lane, vote.from) & 1));
+                votes.push((index, lane, vote, warp.lanes(vote.from)[lane] & 1));
             }
         }
-        let (all, ones) = (votes.len() as u64, votes.iter().map(|(.., vote)| vote).sum::<u64>());
-        let results: Vec<(usize, usize, usize, u64)> = votes
-            .into_iter()
-            .map(|(index, lane, vote, _)| {
-                let result = match vote.mode {
-                    "popc" => ones,
-                    "and" => u64::from(ones == all),
-                    _ => u64::from(ones != 0),
-                };
-                (index, lane, vote.to, result)
-            })
-            .collect();
-        for (index, lane, to, result) in results {
-            self.warps[index].registers[to][lane] = result;
+        let (all, ones) = (votes.len() as u64, votes.iter().map(|(.., vote)| vote).sum());
+        for (index, lane, vote, _) in votes {
+            self.warps[index].registers[vote.to][lane] = (vote.result)(all, ones);
         }
         for &(index, lane) in waiting {
             let warp = &mut self.warps[index];
@@ -143,7 +132,7 @@ impl<'p> Block<'p> {
         active: u32,
     ) -> Result<(), Fault> {
         let Some(first) = each(active).next() else { return Ok(()) };
-        let of = |source: Source| self.lanes(warp, source).map(|value| low(value, 32));
+        let of = |source: Source| warp.lanes(source).map(|value| low(value, 32));
         let (ids, counts) = (of(barrier.id), barrier.count.map(of).unwrap_or_default());
         let fault = |warp: &Warp, lane, rule| Err(Fault::rule(self.moment(warp, lane), rule));
         let is_same = |lane| (ids[lane], counts[lane]) == (ids[first], counts[first]);

@@ -9,9 +9,10 @@ use super::APART;
 use super::fault::{Fault, Kind, Moment, Rule};
 use super::memory::{Order, Region, Use};
 use super::place;
-use super::program::{Address, BARRIERS, Code, Op, Source, Special, Step, extended};
+use super::program::{Address, BARRIERS, Code, Fixed, Op, Source, Step};
 use super::space::{Space, located};
-use super::value::{Lanes, low};
+use super::special::Thread;
+use super::value::{Lanes, chosen, each, low, value_of};
 
 /// The most instructions that a warp executes before another one may.
 const SLICE: u32 = 1 << 16;
@@ -90,11 +91,6 @@ fn join(all: &mut [Clocks], others: &[Clocks]) {
     }
 }
 
-/// Returns the lanes in a set.
-fn each(set: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |lane| set >> lane & 1 == 1)
-}
-
 /// What comes before an access: what the thread or one that it has met since has done.
 struct Past<'w> {
     block: u32,
@@ -121,9 +117,7 @@ impl<'p> Block<'p> {
         end: Option<Instant>,
     ) -> Self {
         let warps = shape.iter().product::<u32>().div_ceil(32);
-        let mut registers = vec![[0; 32]; code.widths.len() - code.constants.len()];
-        registers.extend(code.constants.iter().map(|&value| [value; 32]));
-        let warps = (0..warps).map(|_| Warp::none(registers.clone())).collect();
+        let warps = (0..warps).map(|_| Warp::none(vec![[0; 32]; code.widths.len()])).collect();
         Self { code, shared, seed, end, random: None, number: 0, place: [0; 3], grid, shape, warps }
     }
 
@@ -138,21 +132,34 @@ impl<'p> Block<'p> {
         let threads: u32 = self.shape.iter().product();
         let warps = self.warps.len();
         for (number, warp) in (0..).zip(&mut self.warps) {
-            let exists = |lane: usize| 32 * number + (lane as u32) < threads;
-            let states =
-                std::array::from_fn(
-                    |lane| {
-                        if exists(lane) { State::Running } else { State::Ended }
-                    },
-                );
+            let thread = |lane: usize| 32 * number + lane as u32;
+            let state = |lane| if thread(lane) < threads { State::Running } else { State::Ended };
+            let mut registers = std::mem::take(&mut warp.registers);
+            for (what, &register) in &self.code.fixed {
+                registers[register] = std::array::from_fn(|lane| match *what {
+                    Fixed::Constant(value) => value,
+                    Fixed::Special(name) => {
+                        let thread = Thread {
+                            thread: place(thread(lane), self.shape),
+                            threads: self.shape,
+                            block: self.place,
+                            blocks: self.grid,
+                            lane: lane as u32,
+                            warp: number,
+                            warps: warps as u32,
+                        };
+                        thread.special(name).unwrap_or_default().into()
+                    }
+                });
+            }
             *warp = Warp {
                 number,
-                states,
+                states: std::array::from_fn(state),
                 clocks: [1; 32],
                 known: vec![[0; 32]; warps],
                 local: (0..32).map(|_| Region::undefined(local)).collect(),
                 copies: (0..32).map(|_| Vec::new()).collect(),
-                ..Warp::none(std::mem::take(&mut warp.registers))
+                ..Warp::none(registers)
             };
         }
     }
@@ -218,9 +225,7 @@ impl<'p> Block<'p> {
                 }
                 continue;
             };
-            let group: u32 = each(running)
-                .filter(|&lane| warp.at[lane] == at)
-                .fold(0, |all, lane| all | 1 << lane);
+            let group = chosen(running, |lane| warp.at[lane] == at);
             // While all running threads are together, nothing else can be first.
             let mut at = at;
             loop {
@@ -253,67 +258,39 @@ impl<'p> Block<'p> {
         let active = match guard {
             Some((predicate, holds)) => {
                 let values = &warp.registers[*predicate];
-                each(group)
-                    .filter(|&lane| (values[lane] & 1 == 1) == *holds)
-                    .fold(0, |all, lane| all | 1 << lane)
+                chosen(group, |lane| (values[lane] & 1 == 1) == *holds)
             }
             None => group,
         };
+        each(group & !active).for_each(|lane| warp.at[lane] = at + 1);
+        let Some(first) = each(active).next() else { return Ok(true) };
+        let wait = |warp: &mut Warp, state| each(active).for_each(|lane| warp.states[lane] = state);
         match op {
-            Op::Jump(target) => {
-                for lane in each(group) {
-                    warp.at[lane] = if active >> lane & 1 == 1 { *target as u32 } else { at + 1 };
-                }
-                return Ok(active == 0);
-            }
+            Op::Jump(target) => each(active).for_each(|lane| warp.at[lane] = *target as u32),
             Op::JumpTable(index, targets) => {
-                let index = self.lanes(warp, *index);
-                for lane in each(group) {
-                    warp.at[lane] = match active >> lane & 1 {
-                        1 => match targets.get(low(index[lane], 32) as usize) {
-                            Some(target) => *target as u32,
-                            None => {
-                                return Err(Fault::rule(self.moment(warp, lane), Rule::NoTarget));
-                            }
-                        },
-                        _ => at + 1,
-                    };
-                }
-                return Ok(active == 0);
-            }
-            Op::Trap => {
-                if let Some(lane) = each(active).next() {
-                    return Err(Fault::rule(self.moment(warp, lane), Rule::Trap));
+                let index = warp.lanes(*index);
+                for lane in each(active) {
+                    let target = targets.get(low(index[lane], 32) as usize);
+                    let none = || Fault::rule(self.moment(warp, lane), Rule::NoTarget);
+                    warp.at[lane] = *target.ok_or_else(none)? as u32;
                 }
             }
-            Op::BlockBarrier(barrier) if !barrier.waits => {
-                self.arrive(warp, &mut memory.arrivals, barrier, active)?;
-            }
-            Op::Exit | Op::BlockBarrier(_) => {
-                let state = if matches!(op, Op::Exit) { State::Ended } else { State::Waiting };
-                for lane in each(group) {
-                    match active >> lane & 1 {
-                        1 => warp.states[lane] = state,
-                        _ => warp.at[lane] = at + 1,
-                    }
+            Op::Trap => return Err(Fault::rule(self.moment(warp, first), Rule::Trap)),
+            Op::Exit => wait(warp, State::Ended),
+            Op::BlockBarrier(barrier) if barrier.waits => wait(warp, State::Waiting),
+            _ => match op.set() {
+                Some(set) => {
+                    wait(warp, State::Gathering);
+                    return Ok(self.meet(warp, memory, at, first, set)? && active == group);
                 }
-                return Ok(active == 0);
-            }
-            _ => {}
+                None => {
+                    self.execute(warp, memory, op, active)?;
+                    each(active).for_each(|lane| warp.at[lane] = at + 1);
+                    return Ok(true);
+                }
+            },
         }
-        if let Some(set) = op.set() {
-            for lane in each(group) {
-                match active >> lane & 1 {
-                    1 => warp.states[lane] = State::Gathering,
-                    _ => warp.at[lane] = at + 1,
-                }
-            }
-            let first = active.trailing_zeros() as usize;
-            return Ok(active == 0 || self.meet(warp, memory, at, first, set)? && active == group);
-        }
-        self.execute(warp, memory, op, active)?;
-        each(group).for_each(|lane| warp.at[lane] = at + 1);
-        Ok(true)
+        Ok(false)
     }
 
     /// Lets threads continue that have waited for others which have ended since. Returns whether
@@ -346,13 +323,13 @@ impl<'p> Block<'p> {
         set: Option<Source>,
     ) -> Result<bool, Fault> {
         let sets = match set {
-            Some(source) => self.lanes(warp, source),
+            Some(source) => warp.lanes(source),
             None => [u64::from(u32::MAX); 32],
         };
         let wanted = sets[lane] as u32;
-        let here = each(warp.in_state(State::Gathering))
-            .filter(|&other| warp.at[other] == at && sets[other] as u32 == wanted)
-            .fold(0, |all, other| all | 1_u32 << other);
+        let here = chosen(warp.in_state(State::Gathering), |other| {
+            warp.at[other] == at && sets[other] as u32 == wanted
+        });
         if let Some(stranger) = each(here & !wanted).next() {
             return Err(Fault::rule(self.moment(warp, stranger), Rule::NotInSet));
         }
@@ -372,47 +349,6 @@ impl<'p> Block<'p> {
         Ok(true)
     }
 
-    fn value(&self, warp: &Warp, lane: usize, source: Source) -> u64 {
-        match source {
-            Source::Register(index) => warp.registers[index][lane],
-            Source::Constant(value) => value,
-            source => self.lanes(warp, source)[lane],
-        }
-    }
-
-    fn lanes(&self, warp: &Warp, source: Source) -> Lanes {
-        match source {
-            Source::Register(index) => warp.registers[index],
-            Source::Not(index) => warp.registers[index].map(|value| !value & 1),
-            Source::Constant(value) => [value; 32],
-            Source::Special(special) => {
-                let thread = |lane: usize| place(32 * warp.number + lane as u32, self.shape);
-                std::array::from_fn(|lane| {
-                    u64::from(match special {
-                        Special::Thread(axis) => thread(lane)[axis],
-                        Special::Threads(axis) => self.shape[axis],
-                        Special::Block(axis) => self.place[axis],
-                        Special::Blocks(axis) => self.grid[axis],
-                        Special::Lane => lane as u32,
-                        Special::Warp => warp.number,
-                        Special::Warps => self.warps.len() as u32,
-                        Special::WarpSize => 32,
-                        Special::Lanes(way) => {
-                            let own = 1_u32 << lane;
-                            match way {
-                                "eq" => own,
-                                "lt" => own - 1,
-                                "le" => own | (own - 1),
-                                "gt" => !(own | (own - 1)),
-                                _ => !(own - 1),
-                            }
-                        }
-                    })
-                })
-            }
-        }
-    }
-
     /// Executes an instruction for these lanes.
     fn execute(
         &self,
@@ -422,25 +358,22 @@ impl<'p> Block<'p> {
         active: u32,
     ) -> Result<(), Fault> {
         match op {
-            Op::Compute { to, from, function } => {
-                // Operands that are not in registers, such as numbers of threads, are rare.
+            Op::Compute { to, from, compute } => {
                 let copies;
-                let operands = match from.map(Source::register) {
-                    [Some(a), Some(b), Some(c), Some(d)] => {
-                        [a, b, c, d].map(|i| &warp.registers[i])
-                    }
-                    _ => {
-                        copies = from.map(|source| self.lanes(warp, source));
+                let operands = match from.iter().any(|source| source.is_opposite) {
+                    true => {
+                        copies = from.map(|source| warp.lanes(source));
                         copies.each_ref()
                     }
+                    false => from.map(|source| &warp.registers[source.register]),
                 };
                 // The result may replace an operand.
                 let mut results = warp.registers[*to];
-                function.of_lanes(operands, active, self.code.widths[*to], &mut results);
+                compute.function.of_lanes(operands, active, self.code.widths[*to], &mut results);
                 warp.registers[*to] = results;
             }
             Op::Join { to, from, bits } => {
-                let parts: Vec<Lanes> = from.iter().map(|part| self.lanes(warp, *part)).collect();
+                let parts: Vec<Lanes> = from.iter().map(|part| warp.lanes(*part)).collect();
                 for lane in each(active) {
                     let join = |all: u64, part: &Lanes| {
                         all.checked_shl(*bits).unwrap_or(0) | low(part[lane], *bits)
@@ -449,41 +382,39 @@ impl<'p> Block<'p> {
                 }
             }
             Op::Split { to, from, bits } => {
-                let whole = self.lanes(warp, *from);
-                for (number, to) in to.iter().enumerate() {
-                    let Some(to) = to else { continue };
-                    for lane in each(active) {
-                        let part = whole[lane].checked_shr(bits * number as u32).unwrap_or(0);
-                        warp.registers[*to][lane] = low(part, *bits);
-                    }
+                let whole = warp.lanes(*from);
+                for (number, to) in (0..).zip(to) {
+                    let part = |lane: usize| whole[lane].checked_shr(bits * number).unwrap_or(0);
+                    each(active).for_each(|lane| warp.put(*to, lane, low(part(lane), *bits)));
                 }
             }
             Op::Load { to, from, kind, is_relaxed } => {
                 let how = if *is_relaxed { Use::Atomic } else { Use::Read };
-                let addresses = self.lanes(warp, from.base);
+                let size = kind.bytes() as usize;
+                let addresses = warp.lanes(from.base);
                 for lane in each(active) {
-                    let size = kind.bytes() as usize;
                     let bytes = size * to.len();
                     let (region, start) =
                         self.access(warp, memory, lane, *from, addresses[lane], bytes, how)?;
-                    let mut values = [0; 4];
-                    for (i, value) in values.iter_mut().take(to.len()).enumerate() {
-                        *value = region.read(start + i * size, size);
-                    }
+                    let values: [u64; 4] = std::array::from_fn(|i| match i < to.len() {
+                        true => region.read(start + i * size, size),
+                        false => 0,
+                    });
                     for (to, value) in to.iter().zip(values) {
-                        if let Some(to) = to {
-                            warp.registers[*to][lane] =
-                                extended(value, *kind, self.code.widths[*to]);
-                        }
+                        let Some(register) = *to else { continue };
+                        // A register that is wider than the memory gets its sign.
+                        let value = low(value_of(value, *kind) as u64, self.code.widths[register]);
+                        warp.registers[register][lane] = value;
                     }
                 }
             }
             Op::Store { to, from, kind, is_relaxed } => {
                 let how = if *is_relaxed { Use::Set } else { Use::Write };
-                let values: Vec<Lanes> = from.iter().map(|part| self.lanes(warp, *part)).collect();
-                let addresses = self.lanes(warp, to.base);
+                let value = |part: &Source| warp.lanes(*part).map(|value| low(value, kind.bits));
+                let values: Vec<Lanes> = from.iter().map(value).collect();
+                let addresses = warp.lanes(to.base);
+                let size = kind.bytes() as usize;
                 for lane in each(active) {
-                    let size = kind.bytes() as usize;
                     let bytes = size * from.len();
                     let access = self.access(warp, memory, lane, *to, addresses[lane], bytes, how);
                     let (region, start) = match access {
@@ -503,112 +434,41 @@ impl<'p> Block<'p> {
                     }
                 }
             }
-            Op::Atomic { result, at, from, bits, function } => {
-                let [b, c] = from.map(|source| self.lanes(warp, source));
-                let addresses = self.lanes(warp, at.base);
+            Op::Atomic { result, at, from, bits, compute } => {
+                let [b, c, ..] = from.map(|source| warp.lanes(source));
+                let addresses = warp.lanes(at.base);
                 let bytes = *bits as usize / 8;
                 for lane in each(active) {
                     let (region, start) =
                         self.access(warp, memory, lane, *at, addresses[lane], bytes, Use::Atomic)?;
                     let old = region.read(start, bytes);
-                    let new = function.of(&[old, low(b[lane], *bits), low(c[lane], *bits), 0]);
-                    region.write(start, bytes, new);
-                    if let Some(result) = result {
-                        warp.registers[*result][lane] = old;
-                    }
+                    let operands = [old, low(b[lane], *bits), low(c[lane], *bits), 0];
+                    region.write(start, bytes, compute.function.of(&operands));
+                    warp.put(*result, lane, old);
                 }
             }
             Op::WarpBarrier(_) => {
                 let seen = warp.pass(active)[warp.number as usize];
                 each(active).for_each(|lane| warp.seen[lane] = seen);
             }
-            Op::Shuffle { mode, to, valid, from, lane: which, bounds, .. } => {
-                let [from, which, bounds] =
-                    [from, which, bounds].map(|source| self.lanes(warp, *source));
+            Op::Exchange { to, from, exchange, .. } => {
+                let from = from.map(|source| warp.lanes(source));
                 for lane in each(active) {
-                    let own = lane as u32;
-                    let (b, limit) = (which[lane] as u32 & 31, bounds[lane] as u32);
-                    let (segment, clamp) = (limit >> 8 & 31, limit & 31);
-                    let most = own & segment | clamp & !segment;
-                    let (other, is_valid) = match *mode {
-                        "up" => (own.wrapping_sub(b), own as i32 - b as i32 >= most as i32),
-                        "down" => (own + b, own + b <= most),
-                        "bfly" => (own ^ b, own ^ b <= most),
-                        _ => {
-                            let other = own & segment | b & !segment;
-                            (other, other <= most)
-                        }
-                    };
-                    let other = if is_valid { other & 31 } else { own };
-                    if active >> other & 1 == 0 {
-                        return Err(Fault::rule(self.moment(warp, lane), Rule::Lane(other)));
-                    }
-                    warp.registers[*to][lane] = low(from[other as usize], 32);
-                    if let Some(valid) = valid {
-                        warp.registers[*valid][lane] = u64::from(is_valid);
-                    }
-                }
-            }
-            Op::Vote { mode, to, from, .. } => {
-                let values = self.lanes(warp, *from);
-                let votes = each(active)
-                    .filter(|&lane| values[lane] & 1 == 1)
-                    .fold(0, |all, lane| all | 1_u32 << lane);
-                let result = match *mode {
-                    "all" => u32::from(votes == active),
-                    "any" => u32::from(votes != 0),
-                    "uni" => u32::from(votes == 0 || votes == active),
-                    _ => votes,
-                };
-                each(active).for_each(|lane| warp.registers[*to][lane] = result.into());
-            }
-            Op::Match { to, from, bits, .. } => {
-                let values = self.lanes(warp, *from).map(|value| low(value, *bits));
-                for lane in each(active) {
-                    let equal = each(active).filter(|&other| values[other] == values[lane]);
-                    let equal = equal.fold(0, |all, other| all | 1_u32 << other);
-                    warp.registers[*to][lane] = equal.into();
-                }
-            }
-            Op::MatchAll { to, equal, from, bits, .. } => {
-                let values = self.lanes(warp, *from).map(|value| low(value, *bits));
-                let first = values[active.trailing_zeros() as usize % 32];
-                let is_equal = each(active).all(|lane| values[lane] == first);
-                let set = if is_equal { active } else { 0 };
-                for lane in each(active) {
-                    for (to, value) in [(to, u64::from(set)), (equal, u64::from(is_equal))] {
-                        if let Some(to) = to {
-                            warp.registers[*to][lane] = value;
-                        }
-                    }
-                }
-            }
-            Op::Reduce { to, from, function, .. } => {
-                let values = self.lanes(warp, *from);
-                let all = each(active).map(|lane| values[lane]);
-                let all = all.reduce(|a, b| function.of(&[a, b, 0, 0])).unwrap_or(0);
-                each(active).for_each(|lane| warp.registers[*to][lane] = all);
-            }
-            Op::Elect { to, is_chosen, .. } => {
-                let first = active.trailing_zeros();
-                for lane in each(active) {
-                    if let Some(to) = to {
-                        warp.registers[*to][lane] = first.into();
-                    }
-                    warp.registers[*is_chosen][lane] = u64::from(lane as u32 == first);
+                    let [one, other] = exchange(&from, active, lane)
+                        .map_err(|other| Fault::rule(self.moment(warp, lane), Rule::Lane(other)))?;
+                    warp.put(to[0], lane, one);
+                    warp.put(to[1], lane, other);
                 }
             }
             Op::Active(to) => {
                 each(active).for_each(|lane| warp.registers[*to][lane] = active.into());
             }
             Op::Carry { to, carry, from, function, bits } => {
-                let [a, b, c, d] = from.map(|source| self.lanes(warp, source));
+                let from = from.map(|source| warp.lanes(source));
                 for lane in each(active) {
-                    let wide = function(&[a[lane], b[lane], c[lane], d[lane]]);
+                    let wide = function(&from.map(|values| values[lane]));
                     warp.registers[*to][lane] = low(wide as u64, *bits);
-                    if let Some(carry) = carry {
-                        warp.registers[*carry][lane] = (wide >> bits) as u64 & 1;
-                    }
+                    warp.put(*carry, lane, (wide >> bits) as u64 & 1);
                 }
             }
             Op::Product(product) => product.multiply(&mut warp.registers),
@@ -616,7 +476,7 @@ impl<'p> Block<'p> {
                 self.load_matrix(warp, memory, to, *from, *is_transposed, active)?;
             }
             Op::Copy { to, from, bytes } => {
-                let [targets, sources] = [to, from].map(|address| self.lanes(warp, address.base));
+                let [targets, sources] = [to, from].map(|address| warp.lanes(address.base));
                 for lane in each(active) {
                     let (region, start) =
                         self.access(warp, memory, lane, *from, sources[lane], *bytes, Use::Read)?;
@@ -640,30 +500,28 @@ impl<'p> Block<'p> {
                         .partition(|copy| copy.group < finished);
                     warp.copies[lane] = left;
                     for Pending { offset, content, .. } in done {
-                        let (now, past) = self.past(warp, lane);
+                        let now = self.moment(warp, lane);
                         // Its target is not defined, unless the thread itself has written there.
                         let mut target = offset..offset + content.len() as u64;
                         if let Some(byte) =
                             target.find(|&byte| memory.shared.defined[byte as usize])
                         {
-                            let earlier = now;
-                            return Err(Fault::at(
-                                now,
-                                Kind::Race { earlier, is_write: true, byte },
-                            ));
+                            return Err(Fault::race(now, now, true, byte));
                         }
+                        let Warp { number, known, seen, .. } = &*warp;
+                        let past =
+                            Past { block: now.block, warp: *number, known, seen: &seen[lane] };
                         let start =
                             memory.shared.access(offset, content.len(), Use::Write, now, &past)?;
                         memory.shared.bytes[start..start + content.len()].copy_from_slice(&content);
                     }
                 }
             }
-            Op::Nothing
-            | Op::Jump(_)
-            | Op::JumpTable(..)
-            | Op::Trap
-            | Op::Exit
-            | Op::BlockBarrier(_) => {}
+            Op::BlockBarrier(barrier) => {
+                self.arrive(warp, &mut memory.arrivals, barrier, active)?;
+            }
+            // `step` does the others.
+            Op::Nothing | Op::Jump(_) | Op::JumpTable(..) | Op::Trap | Op::Exit => {}
         }
         Ok(())
     }
@@ -678,7 +536,7 @@ impl<'p> Block<'p> {
         is_transposed: bool,
         active: u32,
     ) -> Result<(), Fault> {
-        let addresses = self.lanes(warp, from.base);
+        let addresses = warp.lanes(from.base);
         for (number, &to) in to.iter().enumerate() {
             let mut rows = [[0_u16; 8]; 8];
             for (row, elements) in rows.iter_mut().enumerate() {
@@ -700,16 +558,6 @@ impl<'p> Block<'p> {
         Ok(())
     }
 
-    fn past<'w>(&self, warp: &'w Warp, lane: usize) -> (Moment, Past<'w>) {
-        let past = Past {
-            block: self.number,
-            warp: warp.number,
-            known: &warp.known,
-            seen: &warp.seen[lane],
-        };
-        (self.moment(warp, lane), past)
-    }
-
     /// Checks an access. Returns the memory and the index of the first byte in it.
     #[allow(clippy::too_many_arguments, reason = "an access has as many parts")]
     fn access<'m>(
@@ -723,12 +571,8 @@ impl<'p> Block<'p> {
         how: Use,
     ) -> Result<(&'m mut Region, usize), Fault> {
         let now = self.moment(warp, lane);
-        let past = Past {
-            block: self.number,
-            warp: warp.number,
-            known: &warp.known,
-            seen: &warp.seen[lane],
-        };
+        let Warp { number, known, seen, local, .. } = warp;
+        let past = Past { block: now.block, warp: *number, known, seen: &seen[lane] };
         let whole = base.wrapping_add_signed(address.offset);
         let (space, whole) = match address.space {
             Space::Generic => located(whole),
@@ -743,7 +587,7 @@ impl<'p> Block<'p> {
             }
             // Addresses in the other spaces have 32 bits.
             Space::Shared => (&mut memory.shared, low(whole, 32)),
-            Space::Local => (&mut warp.local[lane], low(whole, 32)),
+            Space::Local => (&mut local[lane], low(whole, 32)),
             Space::Parameter => (&mut memory.parameters, low(whole, 32)),
         };
         let start = region.access(offset, bytes, how, now, &past)?;
@@ -769,7 +613,20 @@ impl Warp {
     }
 
     fn in_state(&self, state: State) -> u32 {
-        (0..32).filter(|&lane| self.states[lane] == state).fold(0, |all, lane| all | 1 << lane)
+        chosen(u32::MAX, |lane| self.states[lane] == state)
+    }
+
+    /// Returns the values of an operand.
+    fn lanes(&self, Source { register, is_opposite }: Source) -> Lanes {
+        let values = self.registers[register];
+        if is_opposite { values.map(|value| !value & 1) } else { values }
+    }
+
+    /// Writes a result, if it is needed.
+    fn put(&mut self, to: Option<usize>, lane: usize, value: u64) {
+        if let Some(register) = to {
+            self.registers[register][lane] = value;
+        }
     }
 
     /// Lets these lanes pass a barrier. Returns what comes before what others do behind it.
@@ -791,13 +648,7 @@ impl Op {
     #[allow(clippy::option_option, reason = "the sets of some instructions are fixed")]
     const fn set(&self) -> Option<Option<Source>> {
         match self {
-            Self::WarpBarrier(set)
-            | Self::Shuffle { set, .. }
-            | Self::Vote { set, .. }
-            | Self::Match { set, .. }
-            | Self::MatchAll { set, .. }
-            | Self::Reduce { set, .. }
-            | Self::Elect { set, .. } => Some(Some(*set)),
+            Self::WarpBarrier(set) | Self::Exchange { set, .. } => Some(Some(*set)),
             Self::Product(_) | Self::LoadMatrix { .. } => Some(None),
             _ => None,
         }
