@@ -32,7 +32,8 @@ pub struct Finding {
     pub instruction: String,
     /// The line of Rust that the instruction comes from, if it is known.
     pub source: Option<String>,
-    /// The path of the secret to the instruction, the last step first.
+    /// The path of the secret to the instruction, the last step first. Only the first 256 findings
+    /// of a kernel have one.
     pub chain: Vec<String>,
 }
 
@@ -96,6 +97,9 @@ pub fn analyse(program: &Program, secrets: Secrets) -> Report {
 /// The largest sum of the sizes of states and of instructions, each time that they are visited. The
 /// largest kernels of this project take a tenth.
 const MOST_WORK: usize = 1 << 26;
+
+/// The largest number of findings with a chain. A chain may lead through the whole kernel.
+const MOST_CHAINS: usize = 256;
 
 struct Analysis<'a> {
     program: &'a Program,
@@ -235,15 +239,19 @@ impl<'a> Analysis<'a> {
         edges
     }
 
+    /// Returns the objects into which the address of an access points.
+    fn pointed(access: &Access, state: &State, condition: Option<Literal>) -> Objects {
+        let objects = |&register: &Register| state.value(register, condition).objects;
+        access.address.iter().map(objects).fold(access.names, |all, objects| all | objects)
+    }
+
     /// Returns the objects that an access can touch. If the object of its address is unknown,
     /// returns all arrays and shared memory.
     fn objects(&self, access: &Access, state: &State, condition: Option<Literal>) -> Objects {
         if access.space == Space::Shared {
             return Objects::SHARED;
         }
-        let registers =
-            access.address.iter().map(|&register| state.value(register, condition).objects);
-        let objects = registers.fold(access.names, |all, objects| all | objects);
+        let objects = Self::pointed(access, state, condition);
         if self.are_known(objects) { objects } else { self.program.arrays | Objects::SHARED }
     }
 
@@ -281,29 +289,22 @@ impl<'a> Analysis<'a> {
         }
         let mut objects = Objects::NONE;
         let mut points_into = instruction.names;
-        match &instruction.effect {
-            Effect::Load(access) => {
-                objects = self.objects(access, state, condition);
-                for &register in &access.address {
-                    add(value(register).secret, Cause::Register(register));
-                }
-                for object in objects.each() {
-                    add(self.memory[object.bit()], Cause::Object(object));
-                }
+        if let Some(access) = instruction.effect.access() {
+            objects = self.objects(access, state, condition);
+            for &register in &access.address {
+                add(value(register).secret, Cause::Register(register));
             }
-            effect => {
-                if let Effect::Store(access) = effect {
-                    objects = self.objects(access, state, condition);
-                    for &register in &access.address {
-                        add(value(register).secret, Cause::Register(register));
-                    }
-                }
-                for &register in &instruction.operands {
-                    points_into = points_into | value(register).objects;
-                }
-                if let (true, [a, b, ..]) = (instruction.chooses, &instruction.operands[..]) {
-                    points_into = points_into | value(*a).objects.or(value(*b).objects);
-                }
+        }
+        if let Effect::Load(_) = instruction.effect {
+            for object in objects.each() {
+                add(self.memory[object.bit()], Cause::Object(object));
+            }
+        } else {
+            for &register in &instruction.operands {
+                points_into = points_into | value(register).objects;
+            }
+            if let (true, [a, b, ..]) = (instruction.chooses, &instruction.operands[..]) {
+                points_into = points_into | value(*a).objects.or(value(*b).objects);
             }
         }
         let mut secret = match &instruction.spread {
@@ -361,11 +362,8 @@ impl<'a> Analysis<'a> {
                 // If no input has a separate value under a condition, the result has none either.
                 let differs = |&&literal: &&Literal| {
                     let known = |&register: &Register| state.is_better_known(register, literal);
-                    let address = match &instruction.effect {
-                        Effect::Load(access) | Effect::Store(access) => &access.address[..],
-                        _ => &[],
-                    };
-                    instruction.operands.iter().chain(address).any(known)
+                    let address = instruction.effect.access().map(|access| &access.address);
+                    instruction.operands.iter().chain(address.into_iter().flatten()).any(known)
                 };
                 let value = |&literal: &Literal| {
                     (literal, self.evaluate(instruction, state, Some(literal)).value)
@@ -451,19 +449,17 @@ impl<'a> Analysis<'a> {
                 // in the executions in which the guard holds.
                 let condition = guard.filter(|guard| guard.predicate != register);
                 if state.value(register, condition).secret != 0 && seen.insert(demand.class) {
-                    report.findings.push(self.finding(demand.class, index, Some(register)));
+                    let told = Some(register).filter(|_| report.findings.len() < MOST_CHAINS);
+                    report.findings.push(self.finding(demand.class, index, told));
                 }
             }
         }
         let outcome = self.evaluate(instruction, state, guard);
         let is_secret = outcome.value.secret != 0;
         report.secret_results += usize::from(!instruction.results.is_empty() && is_secret);
-        let (Effect::Load(access) | Effect::Store(access)) = &instruction.effect else { return };
-        if access.space == Space::Shared {
-            return;
-        }
-        let pointers = access.address.iter().map(|&register| state.value(register, guard).objects);
-        if !self.are_known(pointers.fold(access.names, |all, objects| all | objects)) {
+        let access = instruction.effect.access();
+        let Some(access) = access.filter(|access| access.space == Space::Global) else { return };
+        if !self.are_known(Self::pointed(access, state, guard)) {
             report.findings.push(self.finding(Class::NoObject, index, None));
         }
         if let Effect::Store(_) = instruction.effect {
