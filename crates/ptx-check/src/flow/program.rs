@@ -194,6 +194,17 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// Returns the memory that a load or a store accesses.
+    #[must_use]
+    pub const fn access(&self) -> Option<&Access> {
+        match self {
+            Self::Load(access) | Self::Store(access) => Some(access),
+            _ => None,
+        }
+    }
+}
+
 /// The kinds of findings: the part of an instruction that must be public, or another fault.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -313,6 +324,34 @@ pub struct Instruction {
     /// Conditions on the predicates that the instruction defines, each with the conditions on
     /// earlier predicates that follow from this condition.
     pub implies: Vec<(Literal, Vec<Literal>)>,
+}
+
+impl Instruction {
+    /// Adds that these registers must be public.
+    pub(crate) fn demand(&mut self, class: Class, registers: Vec<Register>) {
+        if !registers.is_empty() {
+            self.demands.push(Demand { class, registers });
+        }
+    }
+
+    /// Adds that these registers and the guard must be public.
+    pub(crate) fn demand_all(&mut self, class: Class, registers: &[Register]) {
+        let guard = self.guard.map(|guard| guard.predicate);
+        self.demand(class, guard.iter().chain(registers).copied().collect());
+    }
+
+    /// Makes the instruction a load, or a store. Its address and its guard must be public.
+    pub(crate) fn accesses(&mut self, access: Access, is_store: bool) {
+        let class = match (access.space, is_store) {
+            (Space::Global, false) => Class::LoadAddress,
+            (Space::Global, true) => Class::StoreAddress,
+            (Space::Shared, false) => Class::SharedLoadAddress,
+            (Space::Shared, true) => Class::SharedStoreAddress,
+        };
+        self.demand(class, access.address.clone());
+        self.demand_all(Class::AccessGuard, &[]);
+        self.effect = if is_store { Effect::Store(access) } else { Effect::Load(access) };
+    }
 }
 
 impl fmt::Debug for Instruction {

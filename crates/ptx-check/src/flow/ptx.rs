@@ -8,10 +8,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::program::{
-    Access, Class, Demand, Effect, Instruction, Literal, NotUnderstood, Objects, Program, Register,
-    Space,
+    Access, Class, Effect, Instruction, Literal, NotUnderstood, Objects, Program, Register, Space,
 };
-use crate::syntax::{self, Function, Kind, Module, Operand, Variable};
+use crate::syntax::{self, Function, Kind, Module, Operand, Position, Variable};
 
 /// Opcodes that compute their first operand from the others. Their time does not depend on the
 /// operands.
@@ -39,21 +38,19 @@ pub fn decode(text: &str) -> Result<Vec<Program>, NotUnderstood> {
 /// # Errors
 /// [`NotUnderstood`] for the first instruction that is not understood.
 pub fn decode_kernel(module: &Module<'_>, kernel: &Function<'_>) -> Result<Program, NotUnderstood> {
-    let mut decoder = Decoder::new(module, kernel).ok_or_else(|| NotUnderstood {
+    let refused = |at: Position, text: &str| NotUnderstood {
         kernel: kernel.name.to_owned(),
-        place: kernel.at.to_string(),
-        text: "too many parameters".to_owned(),
-    })?;
-    for instruction in &kernel.code {
-        let made = decoder.instruction(instruction).ok_or_else(|| NotUnderstood {
-            kernel: kernel.name.to_owned(),
-            place: instruction.at.to_string(),
-            text: instruction.text.to_owned(),
-        })?;
+        place: at.to_string(),
+        text: text.to_owned(),
+    };
+    let decoder = Decoder::new(module, kernel);
+    let mut decoder = decoder.ok_or_else(|| refused(kernel.at, "too many parameters"))?;
+    for read in &kernel.code {
+        let made = decoder.instruction(read).ok_or_else(|| refused(read.at, read.text))?;
         decoder.program.code.push(Instruction {
-            text: instruction.text.replace('\t', " "),
-            place: instruction.at.line,
-            source: module.source(instruction),
+            text: read.text.replace('\t', " "),
+            place: read.at.line,
+            source: module.source(read),
             ..made
         });
     }
@@ -103,16 +100,10 @@ fn is_converted(kernel: &Function<'_>, parameter: &Variable<'_>) -> bool {
 struct Decoder<'a> {
     kernel: &'a Function<'a>,
     program: Program,
-    /// What the names of variables and parameters stand for.
-    names: HashMap<&'a str, Named>,
-}
-
-#[derive(Copy, Clone)]
-enum Named {
-    /// A parameter, as a set of one.
-    Parameter(Objects),
-    /// A table, or shared memory.
-    Variable(Objects),
+    /// Its parameters, each as a set of one.
+    parameters: HashMap<&'a str, Objects>,
+    /// What the names of tables and of shared memory stand for.
+    variables: HashMap<&'a str, Objects>,
 }
 
 impl<'a> Decoder<'a> {
@@ -121,26 +112,24 @@ impl<'a> Decoder<'a> {
         let mut program = Program::new(kernel.name);
         program.leftovers_are_secret = true;
         program.registers = kernel.registers.iter().map(|known| known.name.to_owned()).collect();
-        let mut names = HashMap::new();
-        for variable in module.variables.iter().chain(&kernel.variables) {
-            let object = match variable.space {
-                // It may hold a secret of the host. An instruction that names it is refused.
-                "global" | "const" if !variable.is_table() => continue,
-                "global" | "const" => Objects::TABLES,
-                "shared" => Objects::SHARED,
-                _ => continue,
-            };
-            names.insert(variable.name, Named::Variable(object));
-        }
+        let object = |variable: &'a Variable<'a>| match variable.space {
+            "global" | "const" if variable.is_table() => Some((variable.name, Objects::TABLES)),
+            "shared" => Some((variable.name, Objects::SHARED)),
+            // It may hold a secret of the host. An instruction that names it is refused.
+            _ => None,
+        };
+        let variables = module.variables.iter().chain(&kernel.variables).filter_map(object);
+        let variables = variables.collect();
+        let mut parameters = HashMap::new();
         for (index, parameter) in kernel.parameters.iter().enumerate() {
             let object = (index < Objects::MOST_ARRAYS).then(|| Objects::array(index))?;
-            names.insert(parameter.name, Named::Parameter(object));
+            parameters.insert(parameter.name, object);
             program.parameters = program.parameters | object;
             if is_array(kernel, parameter) {
                 program.arrays = program.arrays | object;
             }
         }
-        Some(Self { kernel, program, names })
+        Some(Self { kernel, program, parameters, variables })
     }
 
     /// Decodes an instruction. Returns `None` if it is not understood.
@@ -152,39 +141,29 @@ impl<'a> Decoder<'a> {
         let guard = read
             .guard
             .map(|guard| Literal { predicate: register(guard.register), holds: guard.holds });
-        let guards: Vec<Register> = guard.iter().map(|guard| guard.predicate).collect();
-        let demand =
-            |class, registers: &[Register]| Demand { class, registers: registers.to_vec() };
         let mut made = Instruction { guard, ..Instruction::default() };
         match (read.opcode, modifier(0), &read.operands[..]) {
             ("ld", "param", [to, Operand::Address(base, offset)]) => {
                 made.results = results(to)?;
-                let mut index = Vec::new();
-                match &**base {
-                    Operand::Name(name) if *offset == 0 => {
-                        let Named::Parameter(object) = *self.names.get(name)? else { return None };
-                        made.values = object;
-                    }
+                made.values = match &**base {
+                    Operand::Name(name) if *offset == 0 => *self.parameters.get(name)?,
                     base => {
                         // The index is computed, so this can load any parameter.
-                        self.source(base, &mut index)?;
-                        made.values = self.program.parameters;
+                        made.operands = self.source(base)?.0;
+                        self.program.parameters
                     }
-                }
+                };
                 made.names = made.values.and(self.program.arrays);
-                made.demands.push(demand(Class::ConstantAddress, &index));
-                made.demands.push(demand(Class::AccessGuard, &guards));
-                made.operands = index;
+                made.demand(Class::ConstantAddress, made.operands.clone());
+                made.demand_all(Class::AccessGuard, &[]);
             }
             ("ld", "global" | "shared", [to, from]) => {
-                let (access, demands) = self.access(modifier(0), "ld", from, &guards)?;
-                (made.effect, made.demands) = (Effect::Load(access), demands);
+                made.accesses(self.access(modifier(0), from)?, false);
                 made.results = results(to)?;
             }
             ("st", "global" | "shared", [to, from]) => {
-                let (access, demands) = self.access(modifier(0), "st", to, &guards)?;
-                (made.effect, made.demands) = (Effect::Store(access), demands);
-                made.operands = self.sources(std::slice::from_ref(from))?.0;
+                made.accesses(self.access(modifier(0), to)?, true);
+                made.operands = self.source(from)?.0;
             }
             ("bra", "" | "uni", [Operand::Name(label)]) => {
                 made.effect = Effect::Jump {
@@ -192,35 +171,33 @@ impl<'a> Decoder<'a> {
                     falls_through: guard.is_some(),
                     guard_decides: true,
                 };
-                made.demands.push(demand(Class::Branch, &guards));
+                made.demand_all(Class::Branch, &[]);
             }
             ("ret" | "exit", "", []) => {
                 made.effect = Effect::Exit { guard_decides: true };
-                made.demands.push(demand(Class::ExitGuard, &guards));
+                made.demand_all(Class::ExitGuard, &[]);
             }
             ("bar", "sync" | "warp", operands) => {
-                let (registers, _) = self.sources(operands)?;
-                made.demands.push(demand(Class::Barrier, &[guards, registers].concat()));
+                made.demand_all(Class::Barrier, &self.sources(operands)?.0);
             }
             ("shfl", "sync", [to, value, which @ ..])
                 if ["idx", "up", "down", "bfly"].contains(&modifier(1)) && which.len() == 3 =>
             {
                 let (lane, _) = self.sources(which)?;
-                made.demands.push(demand(Class::ShuffleLane, &lane));
-                made.demands.push(demand(Class::ShuffleGuard, &guards));
+                made.demand(Class::ShuffleLane, lane.clone());
+                made.demand_all(Class::ShuffleGuard, &[]);
                 made.results = results(to)?;
-                made.operands = [self.sources(std::slice::from_ref(value))?.0, lane].concat();
+                made.operands = [self.source(value)?.0, lane].concat();
                 made.is_collective = true;
             }
             ("ldmatrix", "sync", [to, from]) if read.is("shared") => {
                 // The words come from the addresses that other threads give, which are public.
-                let (access, demands) = self.access("shared", "ld", from, &guards)?;
-                (made.effect, made.demands) = (Effect::Load(access), demands);
+                made.accesses(self.access("shared", from)?, false);
                 made.results = results(to)?;
                 made.is_collective = true;
             }
             ("mma", "sync", [to, from @ ..]) if from.len() == 3 => {
-                made.demands.push(demand(Class::MatrixGuard, &guards));
+                made.demand_all(Class::MatrixGuard, &[]);
                 made.results = results(to)?;
                 made.operands = self.sources(from)?.0;
                 made.is_collective = true;
@@ -231,8 +208,7 @@ impl<'a> Decoder<'a> {
                 made.results = results(to)?;
                 (made.operands, made.names) = self.sources(from)?;
                 if DIVIDE.contains(&opcode) {
-                    let registers = [&made.operands[..], &guards].concat();
-                    made.demands.push(demand(Class::Division, &registers));
+                    made.demand_all(Class::Division, &made.operands.clone());
                 }
                 // For floating-point numbers, `a - a` is not constant: infinity minus infinity is
                 // NaN.
@@ -251,64 +227,40 @@ impl<'a> Decoder<'a> {
         Some(made)
     }
 
-    /// Reads an address. Returns the access and the registers that must be public.
-    fn access(
-        &self,
-        space: &str,
-        operation: &str,
-        address: &Operand<'_>,
-        guards: &[Register],
-    ) -> Option<(Access, Vec<Demand>)> {
-        let (space, class) = match (space, operation) {
-            ("global", "ld") => (Space::Global, Class::LoadAddress),
-            ("global", _) => (Space::Global, Class::StoreAddress),
-            (_, "ld") => (Space::Shared, Class::SharedLoadAddress),
-            _ => (Space::Shared, Class::SharedStoreAddress),
-        };
+    /// Reads an address.
+    fn access(&self, space: &str, address: &Operand<'_>) -> Option<Access> {
         let Operand::Address(base, _) = address else { return None };
-        let mut registers = Vec::new();
-        let names = self.source(base, &mut registers)?;
-        let demands = vec![
-            Demand { class, registers: registers.clone() },
-            Demand { class: Class::AccessGuard, registers: guards.to_vec() },
-        ];
-        Some((Access { space, address: registers, names }, demands))
+        let (address, names) = self.source(base)?;
+        let space = if space == "global" { Space::Global } else { Space::Shared };
+        Some(Access { space, address, names })
     }
 
     /// Returns the registers of operands that are no results, and the objects that they name.
     fn sources(&self, operands: &[Operand<'_>]) -> Option<(Vec<Register>, Objects)> {
-        let mut registers = Vec::new();
-        let names = operands.iter().try_fold(Objects::NONE, |all, operand| {
-            Some(all | self.source(operand, &mut registers)?)
-        })?;
-        Some((registers, names))
+        let start = (Vec::new(), Objects::NONE);
+        operands.iter().try_fold(start, |(registers, names), operand| {
+            let (more, named) = self.source(operand)?;
+            Some(([registers, more].concat(), names | named))
+        })
     }
 
-    /// Reads an operand that is not a result. Adds its registers to `registers` and returns the
-    /// objects that it names.
-    fn source(&self, operand: &Operand<'_>, registers: &mut Vec<Register>) -> Option<Objects> {
+    /// Reads an operand that is not a result. Returns its registers and the objects that it names.
+    fn source(&self, operand: &Operand<'_>) -> Option<(Vec<Register>, Objects)> {
         match operand {
-            Operand::Register(index) => registers.push(register(*index)),
-            Operand::Vector(parts) => {
-                let (more, names) = self.sources(parts)?;
-                registers.extend(more);
-                return Some(names);
-            }
-            Operand::Not(predicate) => return self.source(predicate, registers),
+            Operand::Register(index) => Some((vec![register(*index)], Objects::NONE)),
+            Operand::Vector(parts) => self.sources(parts),
+            Operand::Not(predicate) => self.source(predicate),
             Operand::Name(name) => {
-                return Some(match *self.names.get(name)? {
-                    Named::Variable(object) => object,
-                    // The address of a parameter points to the launch arguments, not into an array.
-                    Named::Parameter(_) => Objects::NONE,
-                });
+                // The address of a parameter points to the launch arguments, not into an array.
+                let parameter = self.parameters.get(name).map(|_| Objects::NONE);
+                Some((Vec::new(), self.variables.get(name).copied().or(parameter)?))
             }
-            Operand::Special(name) => {
-                PUBLIC_REGISTERS.contains(&name.split('.').next()?).then_some(())?;
+            Operand::Special(name) if !PUBLIC_REGISTERS.contains(&name.split('.').next()?) => None,
+            Operand::Special(_) | Operand::Integer(_) | Operand::Single(_) | Operand::Double(_) => {
+                Some((Vec::new(), Objects::NONE))
             }
-            Operand::Integer(_) | Operand::Single(_) | Operand::Double(_) => {}
-            _ => return None,
+            _ => None,
         }
-        Some(Objects::NONE)
     }
 }
 

@@ -171,21 +171,27 @@ impl State {
             if known.contains(&literal) || known.contains(&literal.negated()) {
                 continue;
             }
-            let (mine, theirs) = (self.case(literal), other.case(literal));
+            let are_possible = [self, other].map(|state| !state.excludes(literal));
             let differs = |register: Register| {
                 let index = register.0 as usize;
                 let all = self.values[index].or(other.values[index]);
-                let here = match (mine.value(register), theirs.value(register)) {
-                    (Some(mine), Some(theirs)) => mine.or(theirs),
-                    (mine, theirs) => mine.or(theirs).unwrap_or_default(),
+                let [mine, theirs] =
+                    [self, other].map(|state| state.value(register, Some(literal)));
+                let here = match are_possible {
+                    [true, true] => mine.or(theirs),
+                    [true, false] => mine,
+                    [false, true] => theirs,
+                    [false, false] => Value::default(),
                 };
                 (here != all).then_some((register, here))
             };
-            let better: BTreeMap<Register, Value> = match (mine.under(), theirs.under()) {
+            let better: BTreeMap<Register, Value> = match are_possible {
                 // If both states have such executions, the value can differ from that in all
                 // executions only for registers with a separate value in one of the states.
-                (Some(one), Some(other)) => {
-                    one.chain(other).filter_map(|(&register, _)| differs(register)).collect()
+                [true, true] => {
+                    let under = [self, other].map(|state| state.under.get(&literal));
+                    let registers = under.into_iter().flatten().flat_map(BTreeMap::keys);
+                    registers.filter_map(|&register| differs(register)).collect()
                 }
                 _ => (0..self.values.len() as u32).map(Register).filter_map(differs).collect(),
             };
@@ -196,14 +202,6 @@ impl State {
         under
     }
 
-    /// Returns the executions in which `literal` holds.
-    fn case(&self, literal: Literal) -> Case<'_> {
-        if self.excludes(literal) {
-            return Case::Excluded;
-        }
-        Case::Possible { values: &self.values, better: self.under.get(&literal) }
-    }
-
     /// Drops separate values that equal those in all executions.
     fn tidy(&mut self) {
         let values = &self.values;
@@ -211,38 +209,5 @@ impl State {
             better.retain(|register, value| *value != values[register.0 as usize]);
             !better.is_empty()
         });
-    }
-}
-
-/// The executions of a state in which a condition holds.
-#[derive(Copy, Clone, Debug)]
-enum Case<'a> {
-    /// There are no such executions.
-    Excluded,
-    /// There may be such executions.
-    Possible {
-        values: &'a [Value],
-        /// The separate values of some registers.
-        better: Option<&'a BTreeMap<Register, Value>>,
-    },
-}
-
-impl<'a> Case<'a> {
-    fn value(self, register: Register) -> Option<Value> {
-        match self {
-            Self::Excluded => None,
-            Self::Possible { values, better } => {
-                let better = better.and_then(|better| better.get(&register));
-                Some(better.copied().unwrap_or(values[register.0 as usize]))
-            }
-        }
-    }
-
-    /// Returns the separate values, or `None` if there are no executions.
-    fn under(self) -> Option<impl Iterator<Item = (&'a Register, &'a Value)>> {
-        match self {
-            Self::Excluded => None,
-            Self::Possible { better, .. } => Some(better.into_iter().flatten()),
-        }
     }
 }

@@ -12,7 +12,7 @@ use crate::flow::program::{Register, Spread};
 const ALL: u32 = u32::MAX;
 
 /// An operand: its register if it has one, and its value if the value is known.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Default)]
 struct Source {
     register: Option<Register>,
     constant: Option<u32>,
@@ -41,7 +41,8 @@ pub(super) fn spread(
     operands: &[Operand<'_>],
     register: &mut dyn FnMut(&Operand<'_>) -> Option<Register>,
 ) -> Option<Spread> {
-    let mut source = |operand: &Operand<'_>| -> Option<Source> {
+    // An operand that may be negated, or no operand.
+    let mut signed = |operand: &Operand<'_>| {
         let (constant, sign) = match operand {
             Operand::Register(None, sign) => (Some(0), *sign),
             // A value in a constant bank is public, but unknown here.
@@ -49,69 +50,65 @@ pub(super) fn spread(
             Operand::Integer(value) => (Some(*value as u32), Sign::Plain),
             _ => return None,
         };
-        Some(Source { register: register(operand), constant, sign })
+        let source = Source { register: register(operand), constant, sign };
+        Some(source).filter(|source| source.sign != Sign::Other)
     };
+    let is_plain = text.modifiers.is_empty();
     match (text.opcode, operands) {
-        ("LOP3" | "ULOP3", [a, b, c, Operand::Integer(table), Operand::Predicate(None, false)]) => {
-            let sources = [source(a)?, source(b)?, source(c)?];
-            logic(*table as u8, sources)
-        }
-        ("PRMT" | "UPRMT", [a, Operand::Integer(selector), b]) if text.modifiers.is_empty() => {
-            permute(source(a)?, *selector as u32, source(b)?)
-        }
-        ("MOV" | "UMOV", [a]) if text.modifiers.is_empty() => copy(source(a)?),
         ("IMAD" | "UIMAD", [Operand::Register(None, _), Operand::Register(None, _), c])
             if matches!(text.modifiers[..], [] | ["MOV"] | ["U32"] | ["MOV", "U32"]) =>
         {
-            copy(source(c)?)
+            return Some(copy(signed(c)?));
         }
         ("IMAD" | "UIMAD", [a, b, c])
             if matches!(text.modifiers[..], [] | ["U32"] | ["IADD"] | ["SHL", "U32"] | ["SHL"]) =>
         {
-            product_and_sum(source(a)?, source(b)?, source(c)?)
+            return Some(product_and_sum(signed(a)?, signed(b)?, signed(c)?));
         }
-        ("IADD3" | "UIADD3" | "IADD" | "VIADD", [..]) if text.modifiers.is_empty() => {
-            sum(operands.iter().map(source).collect::<Option<_>>()?)
+        ("LEA" | "ULEA", [a, b, Operand::Integer(shift)]) if is_plain => {
+            let factor = Source { constant: Some(1 << (*shift as u32 & 31)), ..Source::default() };
+            return Some(product_and_sum(signed(a)?, factor, signed(b)?));
         }
-        ("LEA" | "ULEA", [a, b, Operand::Integer(shift)]) if text.modifiers.is_empty() => {
-            let (a, b, shift) = (source(a)?, source(b)?, *shift as u32 & 31);
-            if a.sign == Sign::Other || b.sign == Sign::Other {
-                return None;
-            }
-            Some(Box::new(move |secrets| {
-                upwards(upwards(a.secret(secrets)) << shift) | upwards(b.secret(secrets))
-            }))
+        ("IADD3" | "UIADD3" | "IADD" | "VIADD", operands) if is_plain => {
+            let sources: Vec<Source> = operands.iter().map(signed).collect::<Option<_>>()?;
+            return Some(Box::new(move |secrets| {
+                sources.iter().fold(0, |all, source| all | upwards(source.secret(secrets)))
+            }));
+        }
+        ("MOV" | "UMOV", [a]) if is_plain => return Some(copy(signed(a)?)),
+        _ => {}
+    }
+    // The others do not know negated operands.
+    let mut source =
+        |operand: &Operand<'_>| signed(operand).filter(|source| source.sign == Sign::Plain);
+    Some(match (text.opcode, operands) {
+        ("LOP3" | "ULOP3", [a, b, c, Operand::Integer(table), Operand::Predicate(None, false)]) => {
+            logic(*table as u8, [source(a)?, source(b)?, source(c)?])
+        }
+        ("PRMT" | "UPRMT", [a, Operand::Integer(selector), b]) if is_plain => {
+            permute(source(a)?, *selector as u32, source(b)?)
         }
         ("SHF" | "USHF", [low, Operand::Integer(count), high]) => {
-            shift(&text.modifiers, source(low)?, *count, source(high)?)
+            shift(&text.modifiers, source(low)?, *count, source(high)?)?
         }
-        ("SEL" | "USEL", [a, b, predicate @ Operand::Predicate(..)])
-            if text.modifiers.is_empty() =>
-        {
+        ("SEL" | "USEL", [a, b, predicate @ Operand::Predicate(..)]) if is_plain => {
             let (a, b) = (source(a)?, source(b)?);
             let chooses = register(predicate);
-            if a.sign != Sign::Plain || b.sign != Sign::Plain {
-                return None;
-            }
-            Some(Box::new(move |secrets| match chooses.map_or(0, secrets) {
+            Box::new(move |secrets| match chooses.map_or(0, secrets) {
                 0 => a.secret(secrets) | b.secret(secrets),
                 _ => ALL,
-            }))
+            })
         }
         ("SGXT" | "USGXT", [a, Operand::Integer(bits @ 0..32)]) if text.modifiers == ["U32"] => {
             let (a, kept) = (source(a)?, (1 << *bits) - 1);
-            (a.sign == Sign::Plain)
-                .then(|| -> Spread { Box::new(move |secrets| a.secret(secrets) & kept) })
+            Box::new(move |secrets| a.secret(secrets) & kept)
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 /// Spreads bits through a bitwise function of three operands, given by its truth table.
-fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
-    if sources.iter().any(|source| source.sign != Sign::Plain) {
-        return None;
-    }
+fn logic(table: u8, sources: [Source; 3]) -> Spread {
     // Returns the bits in which an operand can have this value, 0 or 1.
     let can_be = |source: Source, value: usize| match (source.constant, value) {
         (None, _) => ALL,
@@ -135,19 +132,16 @@ fn logic(table: u8, sources: [Source; 3]) -> Option<Spread> {
         }
         depends
     });
-    Some(Box::new(move |secrets| {
+    Box::new(move |secrets| {
         let each = sources.iter().zip(&depends);
         each.fold(0, |all, (source, depends)| all | source.secret(secrets) & depends)
-    }))
+    })
 }
 
 /// Spreads bits through a permutation: each byte of the result is one of the eight bytes of `a` and
 /// `b`, or consists of copies of the highest bit of one.
-fn permute(a: Source, selector: u32, b: Source) -> Option<Spread> {
-    if a.sign != Sign::Plain || b.sign != Sign::Plain {
-        return None;
-    }
-    Some(Box::new(move |secrets| {
+fn permute(a: Source, selector: u32, b: Source) -> Spread {
+    Box::new(move |secrets| {
         let from = u64::from(a.secret(secrets)) | u64::from(b.secret(secrets)) << 32;
         (0..4).fold(0, |all, byte| {
             let choice = selector >> (4 * byte) & 15;
@@ -159,72 +153,53 @@ fn permute(a: Source, selector: u32, b: Source) -> Option<Spread> {
             };
             all | bits << (8 * byte)
         })
-    }))
+    })
 }
 
 /// Spreads bits through a copy or a negation.
-fn copy(a: Source) -> Option<Spread> {
-    match a.sign {
-        Sign::Plain => Some(Box::new(move |secrets| a.secret(secrets))),
-        Sign::Negative => Some(Box::new(move |secrets| upwards(a.secret(secrets)))),
-        Sign::Other => None,
-    }
-}
-
-/// Spreads bits through a sum, in which operands may be negated.
-fn sum(sources: Vec<Source>) -> Option<Spread> {
-    if sources.iter().any(|source| source.sign == Sign::Other) {
-        return None;
-    }
-    Some(Box::new(move |secrets| {
-        sources.iter().fold(0, |all, source| all | upwards(source.secret(secrets)))
-    }))
+fn copy(a: Source) -> Spread {
+    Box::new(move |secrets| match a.sign {
+        Sign::Plain => a.secret(secrets),
+        _ => upwards(a.secret(secrets)),
+    })
 }
 
 /// Spreads bits through `a * b + c`.
-fn product_and_sum(a: Source, b: Source, c: Source) -> Option<Spread> {
-    if [a, b, c].iter().any(|source| source.sign == Sign::Other) {
-        return None;
-    }
+fn product_and_sum(a: Source, b: Source, c: Source) -> Spread {
     // Each known factor of two in one operand moves the bits of the other one up by one place.
     let zeros = |source: Source| source.constant.map_or(0, u32::trailing_zeros);
     let up = |bits: u32, count: u32| upwards(bits.checked_shl(count).unwrap_or(0));
     let (of_a, of_b) = (zeros(a), zeros(b));
-    Some(Box::new(move |secrets| {
+    Box::new(move |secrets| {
         up(upwards(a.secret(secrets)), of_b)
             | up(upwards(b.secret(secrets)), of_a)
             | upwards(c.secret(secrets))
-    }))
+    })
 }
 
 /// Spreads bits through a shift of 64 bits in two registers by fewer than 32 places.
 fn shift(modifiers: &[&str], low: Source, count: u64, high: Source) -> Option<Spread> {
     let count = u32::try_from(count).ok().filter(|count| *count < 32)?;
-    if low.sign != Sign::Plain || high.sign != Sign::Plain {
-        return None;
-    }
     let both = move |secrets: Secrets<'_>| {
         u64::from(high.secret(secrets)) << 32 | u64::from(low.secret(secrets))
     };
-    match modifiers {
+    Some(match modifiers {
         // The high half of a shift to the left.
         ["L", "U64", "HI"] | ["L", "W", "U32", "HI"] => {
-            Some(Box::new(move |secrets| (both(secrets) << count >> 32) as u32))
+            Box::new(move |secrets| (both(secrets) << count >> 32) as u32)
         }
-        ["L", "U32"] => Some(Box::new(move |secrets| low.secret(secrets) << count)),
+        ["L", "U32"] => Box::new(move |secrets| low.secret(secrets) << count),
         // The low half of a shift to the right.
-        ["R", "U64"] | ["R", "S64"] => {
-            Some(Box::new(move |secrets| (both(secrets) >> count) as u32))
-        }
+        ["R", "U64"] | ["R", "S64"] => Box::new(move |secrets| (both(secrets) >> count) as u32),
         ["R", "U32", "HI"] if low.constant == Some(0) => {
-            Some(Box::new(move |secrets| high.secret(secrets) >> count))
+            Box::new(move |secrets| high.secret(secrets) >> count)
         }
         // An arithmetic shift fills the upper places with copies of the highest bit.
         ["R", "S32", "HI"] if low.constant == Some(0) => {
-            Some(Box::new(move |secrets| (high.secret(secrets) as i32 >> count) as u32))
+            Box::new(move |secrets| (high.secret(secrets) as i32 >> count) as u32)
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -379,7 +354,7 @@ mod tests {
                     sign: Sign::Plain,
                 });
                 let secrets = |register: Register| u32::from(kind(register.0 as usize) == 3);
-                let told = logic(table, sources).unwrap()(&secrets) & 1;
+                let told = logic(table, sources)(&secrets) & 1;
                 let value = |operand: usize, bits: usize| match kind(operand) {
                     constant @ (0 | 1) => constant as usize,
                     _ => bits >> operand & 1,

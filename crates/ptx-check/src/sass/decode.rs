@@ -7,7 +7,7 @@ use super::opcodes::{self, Kind, SPECIAL, kind};
 use super::operand::{File, Name, Operand, Sign, Text};
 use super::{Constants, bits, predicates};
 use crate::flow::program::{
-    Access, Class, Demand, Effect, Instruction, Literal, Objects, Program, Register, Space, Spread,
+    Access, Class, Effect, Instruction, Literal, Objects, Program, Register, Space, Spread,
 };
 
 /// The decoder of one kernel.
@@ -88,7 +88,7 @@ impl Named {
         let is_told = |name: &Name| line.read.contains(name) || !self.untold.contains(name);
         read.retain(is_told);
         let read = sorted(read);
-        let is_global = matches!(kind, Kind::LoadGlobal | Kind::StoreGlobal);
+        let is_global = matches!(kind, Kind::Load(Space::Global) | Kind::Store(Space::Global));
         let hidden: Vec<Name> =
             line.read.iter().filter(|name| is_global && !read.contains(name)).copied().collect();
         match hidden[..] {
@@ -137,8 +137,8 @@ impl<'a> Decoder<'a> {
         names.into_iter().map(|&name| self.register(name)).collect()
     }
 
-    fn label(&self, operand: Option<&Operand<'_>>) -> Result<usize, String> {
-        let Some(Operand::Label(label)) = operand else {
+    fn label(&self, operand: &Operand<'_>) -> Result<usize, String> {
+        let Operand::Label(label) = operand else {
             return Err("the branch has no label".into());
         };
         let target = self.function.labels.get(label).copied();
@@ -165,11 +165,6 @@ impl<'a> Decoder<'a> {
         let sources: Vec<Vec<Register>> =
             named.sources.iter().map(|names| self.registers(names)).collect();
         instruction.operands = sources.concat();
-        let mut demand = |class: Class, registers: Vec<Register>| {
-            if !registers.is_empty() {
-                instruction.demands.push(Demand { class, registers });
-            }
-        };
         for (index, operand) in text.operands.iter().enumerate() {
             let Operand::Constant { bank, offset, index: registers, .. } = operand else {
                 continue;
@@ -177,11 +172,13 @@ impl<'a> Decoder<'a> {
             let bytes = 4 * usize::from(opcodes::width(&text, kind, index));
             instruction.names = instruction.names
                 | self.constants.objects(*bank, *offset, bytes, !registers.is_empty())?;
-            demand(Class::ConstantAddress, sources[index].clone());
+            instruction.demand(Class::ConstantAddress, sources[index].clone());
         }
-        let guards = || Vec::from_iter(guard);
-        // Returns the guard's predicate and `registers`. All of them must be public.
-        let with_guard = |registers: &[Register]| [&guards()[..], registers].concat();
+        let access = |space, address: &[Register], hidden: Vec<Register>| Access {
+            space,
+            address: [address, &hidden].concat(),
+            names: Objects::NONE,
+        };
         match (kind, &text.operands[..]) {
             (Kind::Compute(_), operands) if operands.iter().all(is_value) => {
                 instruction.spread = self.spread(&text, &named);
@@ -192,69 +189,51 @@ impl<'a> Decoder<'a> {
             }
             (Kind::Matrix, [_, _, _, _]) => {
                 instruction.is_collective = true;
-                demand(Class::MatrixGuard, guards());
+                instruction.demand_all(Class::MatrixGuard, &[]);
             }
-            (Kind::Reciprocal, [_, _]) => demand(Class::Division, with_guard(&sources[1])),
+            (Kind::Reciprocal, [_, _]) => instruction.demand_all(Class::Division, &sources[1]),
             (Kind::Special, [_, Operand::Special(name)]) => {
                 if !SPECIAL.contains(name) {
                     return Err(format!("unknown special register {name}"));
                 }
             }
             (Kind::LoadConstant, [_, Operand::Constant { .. }]) => {
-                demand(Class::AccessGuard, guards());
+                instruction.demand_all(Class::AccessGuard, &[]);
             }
-            (Kind::LoadGlobal | Kind::LoadShared | Kind::LoadMatrices, [_, Operand::Memory(_)]) => {
-                instruction.is_collective = kind == Kind::LoadMatrices;
-                let address = [&sources[1][..], &self.registers(&hidden)].concat();
-                let (space, class) = match kind {
-                    Kind::LoadGlobal => (Space::Global, Class::LoadAddress),
-                    _ => (Space::Shared, Class::SharedLoadAddress),
-                };
-                demand(class, address.clone());
-                demand(Class::AccessGuard, guards());
+            (Kind::Load(space), [_, Operand::Memory(_)]) => {
                 instruction.operands = Vec::new();
-                instruction.effect = Effect::Load(Access { space, address, names: Objects::NONE });
+                let hidden = self.registers(&hidden);
+                instruction.accesses(access(space, &sources[1], hidden), false);
             }
-            (
-                Kind::StoreGlobal | Kind::StoreShared,
-                [Operand::Memory(_), Operand::Register(..)],
-            ) => {
-                let address = [&sources[0][..], &self.registers(&hidden)].concat();
-                let (space, class) = match kind {
-                    Kind::StoreGlobal => (Space::Global, Class::StoreAddress),
-                    _ => (Space::Shared, Class::SharedStoreAddress),
-                };
-                demand(class, address.clone());
-                demand(Class::AccessGuard, guards());
+            (Kind::LoadMatrices, [_, Operand::Memory(_)]) => {
+                instruction.is_collective = true;
+                instruction.operands = Vec::new();
+                instruction.accesses(access(Space::Shared, &sources[1], Vec::new()), false);
+            }
+            (Kind::Store(space), [Operand::Memory(_), Operand::Register(..)]) => {
                 instruction.operands.clone_from(&sources[1]);
-                instruction.effect = Effect::Store(Access { space, address, names: Objects::NONE });
+                let hidden = self.registers(&hidden);
+                instruction.accesses(access(space, &sources[0], hidden), true);
             }
             (Kind::Shuffle, [_, _, _, _, _]) => {
                 instruction.is_collective = true;
-                demand(Class::ShuffleLane, sources[3..].concat());
-                demand(Class::ShuffleGuard, guards());
+                instruction.demand(Class::ShuffleLane, sources[3..].concat());
+                instruction.demand_all(Class::ShuffleGuard, &[]);
             }
-            (Kind::Branch, [conditions @ .., label]) => {
-                demand(Class::Branch, with_guard(&sources.concat()));
+            (Kind::Branch, [.., label]) | (Kind::Call, [label]) => {
+                instruction.demand_all(Class::Branch, &sources.concat());
                 // A branch with modifiers or further conditions may continue at the next
                 // instruction although its guard holds.
-                let guard_decides = conditions.is_empty() && text.modifiers.is_empty();
+                let is_plain = text.operands.len() == 1 && text.modifiers.is_empty();
+                let guard_decides = kind == Kind::Call || is_plain;
                 instruction.effect = Effect::Jump {
-                    targets: vec![self.label(Some(label))?],
+                    targets: vec![self.label(label)?],
                     falls_through: guard.is_some() || !guard_decides,
                     guard_decides,
                 };
             }
-            (Kind::Call, [label]) => {
-                demand(Class::Branch, guards());
-                instruction.effect = Effect::Jump {
-                    targets: vec![self.label(Some(label))?],
-                    falls_through: guard.is_some(),
-                    guard_decides: true,
-                };
-            }
             (Kind::Exit, []) => {
-                demand(Class::ExitGuard, guards());
+                instruction.demand_all(Class::ExitGuard, &[]);
                 instruction.effect = Effect::Exit { guard_decides: true };
             }
             (
@@ -265,10 +244,10 @@ impl<'a> Decoder<'a> {
                 Kind::LeaveConvergence,
                 [Operand::Barrier(_)] | [Operand::Predicate(..), Operand::Barrier(_)],
             )
-            | (Kind::Nothing, []) => demand(Class::Barrier, with_guard(&sources.concat())),
+            | (Kind::Nothing, []) => instruction.demand_all(Class::Barrier, &sources.concat()),
             (Kind::Collect, [Operand::Register(..), label]) => {
-                demand(Class::Barrier, with_guard(&sources.concat()));
-                let target = self.label(Some(label))?;
+                instruction.demand_all(Class::Barrier, &sources.concat());
+                let target = self.label(label)?;
                 let before = target.checked_sub(1).and_then(|index| self.function.lines.get(index));
                 if before.is_none_or(|line| line.text != "ENDCOLLECTIVE") {
                     return Err("there is no ENDCOLLECTIVE before its label".into());

@@ -6,6 +6,7 @@
 //! no instruction for division. Compilers compute it with a [`Kind::Reciprocal`].
 
 use super::operand::{File, Operand, Text};
+use crate::flow::program::Space;
 
 /// The kind of an instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -22,12 +23,10 @@ pub(super) enum Kind {
     Special,
     /// It reads a constant.
     LoadConstant,
-    LoadGlobal,
-    StoreGlobal,
-    LoadShared,
+    Load(Space),
+    Store(Space),
     /// It loads matrices whose rows lie at addresses that the threads of the warp give.
     LoadMatrices,
-    StoreShared,
     /// It reads a register of another thread of the warp.
     Shuffle,
     Branch,
@@ -93,8 +92,7 @@ const ROWS: &[Row] = &[
     (&["HFMA2"], &["MMA"], COMPUTE),
     (&["I2F", "I2FP", "UI2F", "UI2FP", "F2I"], CONVERT, COMPUTE),
     (&["LOP3", "ULOP3"], &["LUT"], Kind::Compute(Results::MaybePredicate)),
-    (&["ISETP", "UISETP"], COMPARE, COMPUTE_CONDITION),
-    (&["FSETP"], COMPARE, COMPUTE_CONDITION),
+    (&["ISETP", "UISETP", "FSETP"], COMPARE, COMPUTE_CONDITION),
     (&["PLOP3", "UPLOP3"], &["LUT"], COMPUTE_CONDITION),
     (&["P2R", "R2P"], &[], COMPUTE),
     (&["R2UR"], &[], Kind::Collective(Results::First)),
@@ -103,11 +101,11 @@ const ROWS: &[Row] = &[
     (&["MUFU"], &["RCP"], Kind::Reciprocal),
     (&["S2R", "S2UR", "CS2R"], &["32"], Kind::Special),
     (&["LDC", "ULDC", "LDCU"], &["U8", "S8", "U16", "S16", "32", "64", "128"], Kind::LoadConstant),
-    (&["LDG"], LOAD, Kind::LoadGlobal),
-    (&["STG"], LOAD, Kind::StoreGlobal),
-    (&["LDS"], LOAD, Kind::LoadShared),
+    (&["LDG"], LOAD, Kind::Load(Space::Global)),
+    (&["STG"], LOAD, Kind::Store(Space::Global)),
+    (&["LDS"], LOAD, Kind::Load(Space::Shared)),
     (&["LDSM"], &["16", "M88", "4"], Kind::LoadMatrices),
-    (&["STS"], LOAD, Kind::StoreShared),
+    (&["STS"], LOAD, Kind::Store(Space::Shared)),
     (&["SHFL"], &["IDX", "UP", "DOWN", "BFLY"], Kind::Shuffle),
     (&["BRA"], &["U", "DIV", "CONV"], Kind::Branch),
     (&["CALL"], &["REL", "NOINC"], Kind::Call),
@@ -171,8 +169,7 @@ pub(super) fn results(kind: Kind, operands: &[Operand<'_>]) -> usize {
         | Kind::Reciprocal
         | Kind::Special
         | Kind::LoadConstant
-        | Kind::LoadGlobal
-        | Kind::LoadShared
+        | Kind::Load(_)
         | Kind::LoadMatrices => 1,
         _ => 0,
     }
@@ -198,11 +195,7 @@ pub(super) fn width(text: &Text<'_>, kind: Kind, index: usize) -> u8 {
     };
     let is_long = text.is("U64") || text.is("S64");
     match kind {
-        Kind::LoadConstant
-        | Kind::LoadGlobal
-        | Kind::StoreGlobal
-        | Kind::LoadShared
-        | Kind::StoreShared => by_size,
+        Kind::LoadConstant | Kind::Load(_) | Kind::Store(_) => by_size,
         Kind::LoadMatrices if text.is("4") => 4,
         Kind::Special if text.opcode == "CS2R" && !text.is("32") => 2,
         // Positions 0 and 3 are the result and the matrix to add, 1 is the matrix of rows, and 2
