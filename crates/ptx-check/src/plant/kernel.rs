@@ -9,69 +9,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::Kind;
+use crate::syntax::{Function, Instruction, Operand, Register};
 
-/// A statement that has a line of its own.
-#[derive(Clone, Debug)]
-struct Statement<'a> {
-    guard: Option<&'a str>,
-    opcode: &'a str,
-    operands: Vec<&'a str>,
+fn is(read: &Instruction<'_>, opcode: &str, modifiers: &[&str]) -> bool {
+    read.opcode == opcode && read.modifiers.starts_with(modifiers)
 }
 
-impl<'a> Statement<'a> {
-    /// Reads a statement. A matrix product takes several lines, of which this reads the first.
-    fn parse(line: &'a str) -> Option<Self> {
-        let text = line.trim();
-        let text = if text.starts_with("mma.") { text } else { text.strip_suffix(';')? };
-        if text.starts_with(['.', '{', '}', '$']) || text.contains(';') {
-            return None;
-        }
-        let (guard, text) = match text.strip_prefix('@') {
-            Some(text) => {
-                let (guard, text) = text.split_once([' ', '\t'])?;
-                (Some(guard), text.trim())
-            }
-            None => (None, text),
-        };
-        let (opcode, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
-        let (mut operands, mut depth, mut from) = (Vec::new(), 0, 0);
-        for (at, c) in rest.char_indices() {
-            match c {
-                '{' | '[' => depth += 1,
-                '}' | ']' => depth -= 1,
-                ',' if depth == 0 => {
-                    operands.push(rest[from..at].trim());
-                    from = at + 1;
-                }
-                _ => {}
-            }
-        }
-        operands.extend(Some(rest[from..].trim()).filter(|last| !last.is_empty()));
-        Some(Self { guard, opcode, operands })
-    }
-
-    fn is(&self, prefix: &str) -> bool {
-        self.opcode.starts_with(prefix)
-    }
-
-    /// Returns whether the statement writes its first operand.
-    fn writes(&self) -> bool {
-        !["st.", "bra", "ret", "bar", "exit"].iter().any(|prefix| self.is(prefix))
-    }
-}
-
-/// Returns the registers in a text.
-fn registers(text: &str) -> impl Iterator<Item = &str> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '%' || c == '_' || c == '.';
-    text.split(move |c: char| !is_name(c)).filter(|word| is_register(word))
-}
-
-/// Returns whether a word is a data register of 16, 32 or 64 bits.
-fn is_register(word: &str) -> bool {
-    let number = ["%rs", "%rd", "%r"].iter().find_map(|file| word.strip_prefix(file));
-    number.is_some_and(|number| {
-        !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
-    })
+/// Returns whether an instruction writes its first operand.
+fn writes(read: &Instruction<'_>) -> bool {
+    !matches!(read.opcode, "st" | "bra" | "ret" | "bar" | "exit")
 }
 
 /// Sequences of statements. Each carries the scrambled secret from `%m8` through other places back
@@ -88,124 +34,141 @@ const CARRIERS: &[&str] = &[
         {%m8, %m8, %m8, %m8}, {%m6, %m6}, {%m7, %m7, %m7, %m7};\nmul.lo.s32 %m8, %m8, -1640531527;",
 ];
 
-/// A kernel as text.
+/// A kernel and its text. The places for leaks are instructions, by their indices.
 pub(super) struct Kernel<'a> {
-    pub(super) name: &'a str,
-    pub(super) lines: &'a [&'a str],
+    pub(super) function: &'a Function<'a>,
+    lines: &'a [&'a str],
     /// The names of the parameters that point to arrays.
     pub(super) arrays: Vec<&'a str>,
-    /// For each line, its statement, if the line can be replaced.
-    statements: Vec<Option<Statement<'a>>>,
-    /// For each line, the registers that were loaded from arrays before it in the same basic block.
-    loaded: Vec<Vec<&'a str>>,
+    /// For each instruction, its line, unless it shares the line with others or with braces.
+    own_lines: Vec<Option<usize>>,
+    /// For each instruction, the registers that were loaded from arrays before it in the same basic
+    /// block.
+    loaded: Vec<Vec<usize>>,
 }
 
 impl<'a> Kernel<'a> {
-    pub(super) fn read(lines: &'a [&'a str], tables: &[&str]) -> Self {
-        let name =
-            lines[0].trim_start_matches(".visible .entry ").trim_end_matches(['(', ')', ' ']);
-        let arrays = lines
-            .iter()
-            .take_while(|line| !line.starts_with('{'))
-            .filter(|line| line.contains(" .ptr"))
-            .filter_map(|line| line.trim_end_matches(',').rsplit([' ', '\t']).next())
-            .collect();
-        let (mut depth, mut is_whole) = (0, true);
-        let mut statements = Vec::new();
-        for line in lines {
-            let code = line.trim();
-            let alone = is_whole && depth == 1 && !code.starts_with('{');
-            statements.push(Statement::parse(line).filter(|_| alone));
-            depth += code.matches('{').count();
-            depth -= code.matches('}').count();
-            is_whole = code.ends_with([';', ':', '{', '}', ')']) || code.starts_with('.');
-        }
-        let mut kernel = Self { name, lines, arrays, statements, loaded: Vec::new() };
+    /// Reads a kernel of a text with these lines.
+    pub(super) fn read(function: &'a Function<'a>, lines: &'a [&'a str], tables: &[&str]) -> Self {
+        let start = function.at.line - 1;
+        let length = lines[start..].iter().position(|line| *line == "}");
+        let lines = &lines[start..][..length.map_or(lines.len() - start, |length| length + 1)];
+        let pointers = function.parameters.iter().filter(|parameter| parameter.is_pointer);
+        let mut depth = 0;
+        let depth_before = |line: &&str| {
+            let before = depth;
+            depth = before + line.matches('{').count() - line.matches('}').count();
+            before
+        };
+        let depths: Vec<usize> = lines.iter().map(depth_before).collect();
+        let own_line = |read: &Instruction<'_>| {
+            let line = read.at.line - 1 - start;
+            let code = lines[line].trim();
+            let is_alone = code.strip_suffix(';').unwrap_or(code) == read.text.lines().next()?;
+            (depths[line] == 1 && is_alone).then_some(line)
+        };
+        let mut kernel = Self {
+            function,
+            lines,
+            arrays: pointers.map(|parameter| parameter.name).collect(),
+            own_lines: function.code.iter().map(own_line).collect(),
+            loaded: Vec::new(),
+        };
         kernel.loaded = kernel.loads(tables);
         kernel
     }
 
-    /// Returns for each line the registers that were loaded from arrays before it in the same basic
-    /// block.
-    fn loads(&self, tables: &[&str]) -> Vec<Vec<&'a str>> {
-        let pointers = self.derived(&|statement| {
-            statement.is("ld.param") && statement.operands.iter().any(|from| self.names_array(from))
-        });
-        let others = self.derived(&|statement| {
-            statement
-                .operands
-                .iter()
-                .any(|operand| tables.iter().any(|table| operand.contains(table)))
-        });
-        let mut loaded: Vec<&str> = Vec::new();
-        let mut by_lines = Vec::new();
-        for (line, statement) in self.lines.iter().zip(&self.statements) {
-            by_lines.push(loaded.clone());
-            let Some(statement) = statement else {
-                // The line is a label, or part of a longer statement, which may write any register
-                // that it names.
-                let named: Vec<&str> = registers(line).collect();
-                loaded.retain(|register| !named.contains(register) && !line.contains(':'));
-                continue;
-            };
-            if statement.is("bra") || statement.is("ret") {
+    /// Returns the places at which a leak can be planted.
+    pub(super) fn sites(&self) -> impl Iterator<Item = usize> {
+        (0..self.own_lines.len()).filter(|&site| self.own_lines[site].is_some())
+    }
+
+    /// Returns a register of 16, 32 or 64 bits.
+    fn register(&self, operand: &Operand<'_>) -> Option<&Register<'a>> {
+        let Operand::Register(index) = operand else { return None };
+        Some(&self.function.registers[*index]).filter(|register| register.kind.bits >= 16)
+    }
+
+    /// Returns the registers of 16, 32 or 64 bits in operands.
+    fn registers<'o>(&self, operands: &'o [Operand<'_>]) -> impl Iterator<Item = usize> {
+        let leaves = operands.iter().flat_map(Operand::leaves);
+        leaves.filter_map(|leaf| match leaf {
+            Operand::Register(index) => self.register(leaf).map(|_| *index),
+            _ => None,
+        })
+    }
+
+    /// Returns the register of the address that an instruction accesses.
+    fn base(&self, read: &Instruction<'_>) -> Option<&Register<'a>> {
+        read.operands.iter().find_map(|operand| match operand {
+            Operand::Address(base, _) => self.register(base),
+            _ => None,
+        })
+    }
+
+    /// Returns for each instruction the registers that were loaded from arrays before it in the
+    /// same basic block.
+    fn loads(&self, tables: &[&str]) -> Vec<Vec<usize>> {
+        let names = |read: &Instruction<'_>, names: &[&str]| {
+            let mut leaves = read.operands.iter().flat_map(Operand::leaves);
+            leaves.any(|leaf| matches!(leaf, Operand::Name(name) if names.contains(name)))
+        };
+        let pointers =
+            self.derived(&|read| is(read, "ld", &["param"]) && names(read, &self.arrays));
+        let others = self.derived(&|read| names(read, tables));
+        let labels: HashSet<usize> = self.function.labels.values().copied().collect();
+        let mut loaded: Vec<usize> = Vec::new();
+        let mut before = Vec::new();
+        for (index, read) in self.function.code.iter().enumerate() {
+            if labels.contains(&index) {
                 loaded.clear();
-            } else if statement.writes()
-                && let Some(first) = statement.operands.first()
-            {
-                let written: Vec<&str> = registers(first).collect();
+            }
+            before.push(loaded.clone());
+            if matches!(read.opcode, "bra" | "ret") {
+                loaded.clear();
+            } else if let (true, [to, from @ ..]) = (writes(read), &read.operands[..]) {
+                let written: Vec<usize> = self.registers(std::slice::from_ref(to)).collect();
                 loaded.retain(|register| !written.contains(register));
-                let from: Vec<&str> =
-                    statement.operands[1..].iter().copied().flat_map(registers).collect();
+                let from: Vec<usize> = self.registers(from).collect();
                 let is_array = from.iter().any(|register| pointers.contains(register))
                     && !from.iter().any(|register| others.contains(register));
-                if statement.is("ld.global") && statement.guard.is_none() && is_array {
+                if is(read, "ld", &["global"]) && read.guard.is_none() && is_array {
                     loaded.extend(written);
                 }
             }
         }
-        by_lines
+        before
     }
 
-    /// Returns whether a line other than the one at `site` names this register.
-    fn is_read(&self, register: &str, site: usize) -> bool {
-        let others = self.lines.iter().enumerate().filter(|(at, _)| *at != site);
-        others.flat_map(|(_, line)| registers(line)).any(|other| other == register)
+    /// Returns whether an instruction other than the one at `site` names this register.
+    fn is_read(&self, register: usize, site: usize) -> bool {
+        let others = self.function.code.iter().enumerate().filter(|(at, _)| *at != site);
+        others.flat_map(|(_, read)| self.registers(&read.operands)).any(|other| other == register)
     }
 
     /// Returns whether a branch skips nothing but moves between registers. The assembler replaces
     /// such a branch by selections, and these leak nothing.
     fn skips_moves(&self, site: usize, label: &str) -> bool {
-        let is_label = |line: &&str| line.trim().strip_suffix(':') == Some(label);
-        let Some(length) = self.lines[site + 1..].iter().position(is_label) else {
+        let Function { code, labels, .. } = self.function;
+        let Some(skipped) = labels.get(label).and_then(|&end| code.get(site + 1..end)) else {
             return false;
         };
-        let mut skipped = self.statements[site + 1..][..length].iter();
-        skipped.all(|statement| statement.as_ref().is_some_and(|statement| statement.is("mov.")))
+        let is_inside = |at: &usize| (site + 1..site + 1 + skipped.len()).contains(at);
+        skipped.iter().all(|read| read.opcode == "mov") && !labels.values().any(|at| is_inside(at))
     }
 
-    fn names_array(&self, operand: &str) -> bool {
-        self.arrays.iter().any(|array| operand.trim_matches(['[', ']']) == *array)
-    }
-
-    /// Returns the registers that address arithmetic derives from the results of statements for
+    /// Returns the registers that address arithmetic derives from the results of instructions for
     /// which `begins` is true.
-    fn derived(&self, begins: &dyn Fn(&Statement<'_>) -> bool) -> HashSet<&'a str> {
+    fn derived(&self, begins: &dyn Fn(&Instruction<'_>) -> bool) -> HashSet<usize> {
         let mut derived = HashSet::new();
         loop {
             let before = derived.len();
-            for statement in self.statements.iter().flatten().filter(|statement| statement.writes())
-            {
-                let Some((to, from)) = statement.operands.split_first() else { continue };
-                let is_load = statement.is("ld.global") || statement.is("ld.shared");
-                let follows = || {
-                    from.iter()
-                        .copied()
-                        .flat_map(registers)
-                        .any(|register| derived.contains(register))
-                };
-                if !is_load && (begins(statement) || follows()) {
-                    derived.extend(registers(to));
+            for read in self.function.code.iter().filter(|read| writes(read)) {
+                let Some((to, from)) = read.operands.split_first() else { continue };
+                let is_load = is(read, "ld", &["global"]) || is(read, "ld", &["shared"]);
+                let follows = || self.registers(from).any(|register| derived.contains(&register));
+                if !is_load && (begins(read) || follows()) {
+                    derived.extend(self.registers(std::slice::from_ref(to)));
                 }
             }
             if derived.len() == before {
@@ -223,22 +186,23 @@ impl<'a> Kernel<'a> {
         match kind {
             Kind::Branch | Kind::ShuffleLane | Kind::ShuffleWidth | Kind::GuardedProduct => true,
             Kind::GlobalLoad | Kind::Choice | Kind::GuardedLoad => {
-                let statement = self.statements[site].as_ref();
-                let Some(load) = statement.filter(|statement| statement.is("ld.global")) else {
-                    return false;
+                let read = &self.function.code[site];
+                let is_loaded = |register: usize| {
+                    self.loaded.get(site + 1).is_some_and(|loaded| loaded.contains(&register))
                 };
-                let mut to = load.operands.first().copied().into_iter().flat_map(registers);
-                !to.all(|register| self.loaded[site + 1].contains(&register))
+                is(read, "ld", &["global"]) && !self.registers(&read.operands[..1]).all(is_loaded)
             }
             _ => false,
         }
     }
 
-    /// Returns the kernel's text with some lines replaced by `changes`.
+    /// Returns the kernel's text with the lines of some instructions replaced by `changes`.
     pub(super) fn with(&self, changes: &BTreeMap<usize, String>) -> String {
+        let changes: BTreeMap<Option<usize>, &String> =
+            changes.iter().map(|(&site, change)| (self.own_lines[site], change)).collect();
         let mut text = String::new();
         for (at, line) in self.lines.iter().enumerate() {
-            text.push_str(changes.get(&at).map_or(line, String::as_str));
+            text.push_str(changes.get(&Some(at)).map_or(line, |change| change.as_str()));
             text.push('\n');
             if *line == "{" {
                 text.push_str(
@@ -262,49 +226,59 @@ impl<'a> Kernel<'a> {
         random: &mut fastrand::Rng,
         tables: &[&str],
     ) -> Option<Vec<String>> {
-        let statement = self.statements[site].as_ref()?;
-        let line = self.lines[site];
-        let address =
-            || statement.operands.iter().find(|operand| operand.starts_with('[')).copied();
-        let is_store = statement.is("st.global") || statement.is("st.shared");
-        // Adds 0 or 16 to the address of the statement, depending on the secret.
+        let read = &self.function.code[site];
+        let line = self.lines[self.own_lines[site]?];
+        let is_load = |space: &str| is(read, "ld", &[space]);
+        let is_store_to = |space: &str| is(read, "st", &[space]);
+        let is_store = is_store_to("global") || is_store_to("shared");
+        let with_base = |new: &str| {
+            let base = self.base(read)?.name;
+            Some(line.replacen(&format!("[{base}"), &format!("[{new}"), 1))
+        };
+        // Adds 0 or 16 to the address, depending on the secret.
         let displaced = || -> Option<Vec<String>> {
-            let address = address()?;
-            let base = registers(address).next()?;
-            let (add, new) = if base.starts_with("%rd") {
-                (format!("cvt.u64.u32 %md1, %m2;\nadd.s64 %md2, {base}, %md1;"), "%md2")
+            let base = self.base(read)?;
+            let (add, new) = if base.kind.bits == 64 {
+                (format!("cvt.u64.u32 %md1, %m2;\nadd.s64 %md2, {}, %md1;", base.name), "%md2")
             } else {
-                (format!("add.s32 %m3, {base}, %m2;"), "%m3")
+                (format!("add.s32 %m3, {}, %m2;", base.name), "%m3")
             };
-            Some(vec![add, line.replacen(address, &renamed(address, base, new), 1)])
+            Some(vec![add, with_base(new)?])
         };
-        // Mixes `%m4` into the value that the statement stores.
+        // Mixes `%m4` into the value that the instruction stores.
         let mixed = || -> Option<Vec<String>> {
-            let data = statement.operands.get(1).filter(|data| is_register(data))?;
-            let (mix, new) = if data.starts_with("%rd") {
-                (format!("cvt.u64.u32 %md4, %m4;\nxor.b64 %md5, {data}, %md4;"), "%md5")
-            } else if data.starts_with("%rs") {
-                (format!("cvt.u16.u32 %ms1, %m4;\nxor.b16 %ms2, {data}, %ms1;"), "%ms2")
-            } else {
-                (format!("xor.b32 %m5, {data}, %m4;"), "%m5")
+            let Register { name, kind } = self.register(read.operands.get(1)?)?;
+            let (mix, new) = match kind.bits {
+                64 => (format!("cvt.u64.u32 %md4, %m4;\nxor.b64 %md5, {name}, %md4;"), "%md5"),
+                16 => (format!("cvt.u16.u32 %ms1, %m4;\nxor.b16 %ms2, {name}, %ms1;"), "%ms2"),
+                _ => (format!("xor.b32 %m5, {name}, %m4;"), "%m5"),
             };
-            let address = statement.operands[0];
-            Some(vec![mix, format!("{} {address}, {new};", statement.opcode)])
+            let (before, _) = line.rsplit_once(name)?;
+            Some(vec![mix, format!("{before}{new};")])
         };
-        let unguarded = statement.guard.is_none();
+        // Puts `%m3` in the place of an operand of a shuffle. Also returns the operand. The
+        // assembler removes a shuffle whose result is never read.
+        let shuffled = |operand: usize| -> Option<(&str, String)> {
+            let to = self.registers(read.operands.get(..1)?).next()?;
+            self.is_read(to, site).then_some(())?;
+            let mut operands: Vec<&str> = line.trim().strip_suffix(';')?.split(", ").collect();
+            let old = std::mem::replace(operands.get_mut(operand)?, "%m3");
+            Some((old, operands.join(", ") + ";"))
+        };
+        let guarded = || vec![format!("@%mp0 {}", line.trim())];
+        let unguarded = read.guard.is_none();
         let leak: Vec<String> = match kind {
-            Kind::GlobalLoad if unguarded && statement.is("ld.global") => displaced()?,
-            Kind::GlobalStore if unguarded && statement.is("st.global") => displaced()?,
-            Kind::SharedLoad if unguarded && statement.is("ld.shared") => displaced()?,
-            Kind::SharedStore if unguarded && statement.is("st.shared") => displaced()?,
-            Kind::Choice if unguarded && statement.is("ld.global") => {
-                let address = address()?;
-                let base = registers(address).next().filter(|base| base.starts_with("%rd"))?;
+            Kind::GlobalLoad if unguarded && is_load("global") => displaced()?,
+            Kind::GlobalStore if unguarded && is_store_to("global") => displaced()?,
+            Kind::SharedLoad if unguarded && is_load("shared") => displaced()?,
+            Kind::SharedStore if unguarded && is_store_to("shared") => displaced()?,
+            Kind::Choice if unguarded && is_load("global") => {
+                let base = self.base(read)?.name;
                 let choose = format!(
                     "add.s64 %md1, {base}, 16;\n\
                     selp.b64 %md2, {base}, %md1, %mp0;"
                 );
-                vec![choose, line.replacen(address, &renamed(address, base, "%md2"), 1)]
+                vec![choose, with_base("%md2")?]
             }
             Kind::TableIndex if unguarded && is_store && !tables.is_empty() => {
                 let table = random.choice(tables)?;
@@ -327,13 +301,12 @@ impl<'a> Kernel<'a> {
                 );
                 [vec![load], mixed()?].concat()
             }
-            Kind::Branch if statement.opcode == "bra" => {
-                let guard = statement.guard?;
-                let name = guard.trim_start_matches('!');
-                let new = guard.replace(name, "%mp1");
-                let label = statement.operands.first()?;
-                (!self.skips_moves(site, label)).then_some(())?;
-                vec![format!("xor.pred %mp1, {name}, %mp0;"), format!("@{new} bra {label};")]
+            Kind::Branch if read.opcode == "bra" => {
+                let [Operand::Name(label)] = read.operands[..] else { return None };
+                let guard = read.guard.filter(|_| !self.skips_moves(site, label))?;
+                let name = self.function.registers[guard.register].name;
+                let not = if guard.holds { "" } else { "!" };
+                vec![format!("xor.pred %mp1, {name}, %mp0;"), format!("@{not}%mp1 bra {label};")]
             }
             Kind::Skip if unguarded && is_store => {
                 vec!["@%mp0 bra $MSKIP;".into(), line.to_owned(), "$MSKIP:".into()]
@@ -356,38 +329,20 @@ impl<'a> Kernel<'a> {
             // neighbours, and select afterwards. Loads of constant data are left out, because the
             // assembler may move them in front of their guard.
             Kind::GuardedLoad
-                if unguarded && (statement.is("ld.global.b") || statement.is("ld.shared")) =>
+                if unguarded && (is_load("global") && !read.is("nc") || is_load("shared")) =>
             {
-                let to = statement.operands.first().filter(|to| is_register(to))?;
-                let bits = match to.as_bytes() {
-                    [b'%', b'r', b's', ..] => 16,
-                    [b'%', b'r', b'd', ..] => 64,
-                    _ => 32,
-                };
+                let Register { name, kind } = self.register(read.operands.first()?)?;
                 let load = line.trim().replacen("ld.", "ld.volatile.", 1);
-                vec![format!("mov.b{bits} {to}, 0;"), format!("@%mp0 {load}")]
+                vec![format!("mov.b{} {name}, 0;", kind.bits), format!("@%mp0 {load}")]
             }
-            Kind::GuardedStore if unguarded && is_store => vec![format!("@%mp0 {}", line.trim())],
-            Kind::GuardedBarrier if unguarded && statement.is("bar.sync") => {
-                vec![format!("@%mp0 {}", line.trim())]
+            Kind::GuardedStore if unguarded && is_store => guarded(),
+            Kind::GuardedBarrier if unguarded && is(read, "bar", &["sync"]) => guarded(),
+            Kind::GuardedProduct if unguarded && read.opcode == "mma" => guarded(),
+            Kind::ShuffleWidth if unguarded && is(read, "shfl", &["sync", "idx"]) => {
+                vec!["sub.s32 %m3, 31, %m1;".into(), shuffled(3)?.1]
             }
-            Kind::GuardedProduct if line.trim().starts_with("mma.") => {
-                vec![format!("@%mp0 {}", line.trim())]
-            }
-            // The assembler removes a shuffle whose result is never read.
-            Kind::ShuffleWidth if unguarded && statement.is("shfl.sync.idx") => {
-                let mut operands = statement.operands.clone();
-                self.is_read(operands.first()?, site).then_some(())?;
-                *operands.get_mut(3)? = "%m3";
-                let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
-                vec!["sub.s32 %m3, 31, %m1;".into(), shuffle]
-            }
-            Kind::ShuffleLane if unguarded && statement.is("shfl.sync.idx") => {
-                let mut operands = statement.operands.clone();
-                let lane = operands.get(2)?.to_owned();
-                self.is_read(operands[0], site).then_some(())?;
-                *operands.get_mut(2)? = "%m3";
-                let shuffle = format!("{} {};", statement.opcode, operands.join(", "));
+            Kind::ShuffleLane if unguarded && is(read, "shfl", &["sync", "idx"]) => {
+                let (lane, shuffle) = shuffled(2)?;
                 vec![format!("xor.b32 %m3, {lane}, %m1;"), shuffle]
             }
             Kind::Division if unguarded && is_store => {
@@ -409,12 +364,11 @@ impl<'a> Kernel<'a> {
         let secret = match near.len() {
             count @ 1.. if random.bool() => {
                 let register = near[random.usize(count.saturating_sub(8)..count)];
-                if register.starts_with("%rd") {
-                    format!("mov.b64 {{%m0, %m8}}, {register};\nxor.b32 %m0, %m0, %m8;")
-                } else if register.starts_with("%rs") {
-                    format!("cvt.u32.u16 %m0, {register};")
-                } else {
-                    format!("mov.b32 %m0, {register};")
+                let Register { name, kind } = self.function.registers[register];
+                match kind.bits {
+                    64 => format!("mov.b64 {{%m0, %m8}}, {name};\nxor.b32 %m0, %m0, %m8;"),
+                    16 => format!("cvt.u32.u16 %m0, {name};"),
+                    _ => format!("mov.b32 %m0, {name};"),
                 }
             }
             _ => {
@@ -460,39 +414,31 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Returns `text` with the register `old` renamed to `new`.
-fn renamed(text: &str, old: &str, new: &str) -> String {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(old) {
-        let (before, after) = (&rest[..at], &rest[at + old.len()..]);
-        result.push_str(before);
-        let is_longer = after.starts_with(|c: char| c.is_ascii_digit());
-        result.push_str(if is_longer { old } else { new });
-        rest = after;
-    }
-    result + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plant::tests::PTX;
+    use crate::syntax::parse;
 
-    fn kernel<R>(look: impl FnOnce(Kernel<'_>) -> R) -> R {
-        let lines: Vec<&str> = PTX.lines().skip(3).collect();
-        look(Kernel::read(&lines, &["table_0"]))
+    fn kernel<R>(text: &str, look: impl FnOnce(Kernel<'_>) -> R) -> R {
+        let lines: Vec<&str> = text.lines().collect();
+        look(Kernel::read(&parse(text).unwrap().functions[0], &lines, &["table_0"]))
     }
 
     #[test]
     fn finds_registers_loaded_from_arrays() {
-        kernel(|kernel| {
+        kernel(PTX, |kernel| {
             assert_eq!(kernel.arrays, ["a_653_param_0"]);
-            let at = |text: &str| kernel.lines.iter().position(|line| line.contains(text)).unwrap();
-            assert_eq!(kernel.loaded[at("%r5, [%rd2+8]")], ["%r3", "%r4"]);
-            assert_eq!(kernel.loaded[at("bar.sync")], ["%r3", "%r5"]);
+            let loaded = |text: &str| {
+                let code = &kernel.function.code;
+                let at = code.iter().position(|read| read.text.contains(text)).unwrap();
+                let name = |&register: &usize| kernel.function.registers[register].name;
+                kernel.loaded[at].iter().map(name).collect::<Vec<_>>()
+            };
+            assert_eq!(loaded("%r5, [%rd2+8]"), ["%r3", "%r4"]);
+            assert_eq!(loaded("bar.sync"), ["%r3", "%r5"]);
             // After a label, no register is known to be loaded.
-            assert!(kernel.loaded[at("\tret")].is_empty());
+            assert_eq!(loaded("ret"), [""; 0]);
         });
     }
 
@@ -500,11 +446,11 @@ mod tests {
     fn is_place(skipped: &str) -> bool {
         let text = PTX
             .replace("\tst.shared.u32 \t[%r1], %r7;\n\tst.global.b32 \t[%rd2+12], %r7;", skipped);
-        let lines: Vec<&str> = text.lines().skip(3).collect();
-        let kernel = Kernel::read(&lines, &["table_0"]);
-        let site = lines.iter().position(|line| line.contains("bra")).unwrap();
-        let mut random = fastrand::Rng::with_seed(1);
-        kernel.change(Kind::Branch, site, &mut random, &[]).is_some()
+        kernel(&text, |kernel| {
+            let site = kernel.function.code.iter().position(|read| read.opcode == "bra").unwrap();
+            let mut random = fastrand::Rng::with_seed(1);
+            kernel.change(Kind::Branch, site, &mut random, &[]).is_some()
+        })
     }
 
     #[test]
@@ -512,11 +458,6 @@ mod tests {
         assert!(is_place("\tst.shared.u32 \t[%r1], %r7;"));
         assert!(!is_place("\tmov.b32 \t%r1, %r7;"));
         assert!(is_place("\tmov.b32 \t%r1, %r7;\n\tst.shared.u32 \t[%r1], %r7;"));
-        assert!(is_place("\tmov.b32 \t%r1, %r7;\n$L_2:"));
-    }
-
-    #[test]
-    fn renames_whole_registers() {
-        assert_eq!(renamed("[%rd1+%rd10]", "%rd1", "%md2"), "[%md2+%rd10]");
+        assert!(is_place("$L_2:\n\tmov.b32 \t%r1, %r7;"));
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::flow::analysis::{Finding, Secrets, analyse};
 use crate::flow::program::{Class, NotUnderstood, Objects, Program};
+use crate::syntax::{self, Function, Module, Variable};
 use kernel::Kernel;
 use rayon::prelude::*;
 
@@ -82,7 +83,7 @@ struct Leak {
     kind: Kind,
     /// The number of the kernel.
     kernel: usize,
-    /// The index of the line of the kernel that it replaces.
+    /// The index of the instruction whose line it replaces.
     site: usize,
     /// The lines that replace it.
     change: Vec<String>,
@@ -122,26 +123,23 @@ struct Copy {
 const SOURCE: &str = "/planted";
 
 impl<'a> Garden<'a> {
-    /// Reads the kernels and chooses the leaks.
-    fn new(lines: &'a [&'a str], plan: Plan<'_>) -> Self {
+    /// Reads the kernels of a module with these lines, and chooses the leaks.
+    fn new(module: &'a Module<'a>, lines: &'a [&'a str], plan: Plan<'_>) -> Self {
         let mut random = fastrand::Rng::with_seed(plan.seed);
-        let is_entry = |line: &&str| line.starts_with(".visible .entry ");
-        let starts: Vec<usize> = (0..lines.len()).filter(|&at| is_entry(&lines[at])).collect();
-        let head = lines[..starts.first().copied().unwrap_or(lines.len())].join("\n");
-        let tables: Vec<&str> = lines
-            .iter()
-            .filter(|line| line.starts_with(".global "))
-            .filter_map(|line| line.split_once('[')?.0.rsplit(' ').next())
-            .collect();
+        let first = module.kernels().map(|kernel| kernel.at.line - 1).min();
+        let head = lines[..first.unwrap_or(lines.len())].join("\n");
+        let is_table = |table: &&Variable<'_>| table.space == "global" && table.is_table();
+        let tables = module.variables.iter().filter(is_table);
+        let tables: Vec<&str> = tables.map(|table| table.name).collect();
         let (mut kernels, mut leaks) = (Vec::new(), Vec::new());
-        for &start in &starts {
-            let end = (start..lines.len()).find(|&at| lines[at] == "}").unwrap_or(lines.len() - 1);
-            let text = Kernel::read(&lines[start..=end], &tables);
-            if !(plan.takes)(text.name) || text.arrays.is_empty() {
+        for kernel in module.kernels().filter(|kernel| (plan.takes)(kernel.name)) {
+            let text = Kernel::read(kernel, lines, &tables);
+            if text.arrays.is_empty() {
                 continue;
             }
             for &kind in Kind::ALL {
-                let mut sites: Vec<usize> = (0..text.lines.len())
+                let mut sites: Vec<usize> = text
+                    .sites()
                     .filter(|&at| text.change(kind, at, &mut random, &tables).is_some())
                     .collect();
                 random.shuffle(&mut sites);
@@ -186,7 +184,8 @@ impl<'a> Garden<'a> {
     /// Returns a copy of a kernel with these leaks. Line directives mark the lines of each leak.
     fn copy(&self, leaks: Vec<usize>) -> Copy {
         let kernel = &self.kernels[self.leaks[leaks[0]].kernel];
-        let name = format!("leak{}_{}", leaks[0], kernel.name);
+        let own = kernel.function.name;
+        let name = format!("leak{}_{own}", leaks[0]);
         let changes = leaks.iter().map(|&number| {
             let Leak { site, change, .. } = &self.leaks[number];
             let change = change.join("\n").replace("$M", &format!("$M{number}_"));
@@ -195,7 +194,7 @@ impl<'a> Garden<'a> {
             let end = if is_whole { "\n.loc\t1 1 0" } else { "" };
             (*site, format!(".loc\t1 {} 0\n{change}{end}", line_of(number)))
         });
-        let text = kernel.with(&changes.collect()).replace(kernel.name, &name);
+        let text = kernel.with(&changes.collect()).replace(own, &name);
         Copy { name, text, leaks }
     }
 
@@ -208,7 +207,8 @@ impl<'a> Garden<'a> {
     /// Returns the name of a leak for messages.
     fn name(&self, leak: usize) -> String {
         let Leak { kind, kernel, site, .. } = &self.leaks[leak];
-        format!("{kind:?} in line {site} of {}", self.kernels[*kernel].name)
+        let Function { name, code, .. } = self.kernels[*kernel].function;
+        format!("{kind:?} in line {} of {name}", code[*site].at.line)
     }
 }
 
@@ -276,8 +276,15 @@ pub fn search<E: Send>(
     decode: impl Fn(&str) -> Result<Decoded, E> + Sync,
 ) -> Result<Outcome, E> {
     let lines: Vec<&str> = ptx.lines().collect();
-    let garden = Garden::new(&lines, plan);
     let mut outcome = Outcome::default();
+    let module = match syntax::parse(ptx) {
+        Ok(module) => module,
+        Err(error) => {
+            outcome.missed.push(error.to_string());
+            return Ok(outcome);
+        }
+    };
+    let garden = Garden::new(&module, &lines, plan);
     for leak in &garden.leaks {
         outcome.counts.entry(leak.kind).or_default().planted += 1;
     }
@@ -425,8 +432,8 @@ $L_1:
 ";
 
     fn garden<R>(plan: Plan<'_>, look: impl FnOnce(Garden<'_>) -> R) -> R {
-        let lines: Vec<&str> = PTX.lines().collect();
-        look(Garden::new(&lines, plan))
+        let (module, lines) = (syntax::parse(PTX).unwrap(), PTX.lines().collect::<Vec<_>>());
+        look(Garden::new(&module, &lines, plan))
     }
 
     fn texts(plan: Plan<'_>) -> Vec<String> {

@@ -296,3 +296,17 @@ pub enum Operand<'a> {
     /// `_`: a result that is not needed.
     Ignored,
 }
+
+impl Operand<'_> {
+    /// Returns the registers, names and numbers in this operand.
+    pub(crate) fn leaves(&self) -> Vec<&Self> {
+        match self {
+            Self::Address(part, _) | Self::Not(part) => part.leaves(),
+            Self::Vector(parts) | Self::List(parts) => {
+                parts.iter().flat_map(Self::leaves).collect()
+            }
+            Self::Pair(first, second) => [first.leaves(), second.leaves()].concat(),
+            leaf => vec![leaf],
+        }
+    }
+}

@@ -86,18 +86,9 @@ impl Variable<'_> {
 
 /// Returns the names in operands.
 fn names<'o, 'a: 'o>(operands: impl Iterator<Item = &'o Operand<'a>>) -> HashSet<&'a str> {
-    let mut left: Vec<&Operand<'a>> = operands.collect();
-    let mut names = HashSet::new();
-    while let Some(operand) = left.pop() {
-        match operand {
-            Operand::Name(name) => {
-                names.insert(*name);
-            }
-            Operand::Address(part, _) | Operand::Not(part) => left.push(part),
-            Operand::Vector(parts) | Operand::List(parts) => left.extend(parts),
-            Operand::Pair(first, second) => left.extend([&**first, &**second]),
-            _ => {}
-        }
-    }
-    names
+    let name = |leaf: &Operand<'a>| match leaf {
+        Operand::Name(name) => Some(*name),
+        _ => None,
+    };
+    operands.flat_map(Operand::leaves).filter_map(name).collect()
 }
