@@ -13,7 +13,6 @@
 //! the launch begins.
 
 mod arithmetic;
-mod blocks;
 mod exchange;
 mod fault;
 mod float;
@@ -147,11 +146,9 @@ impl<'m> Launch<'m> {
         }
         let reached = self.module.reached(kernel);
         let own = reached.iter().flat_map(|function| &function.variables);
-        let variables: Vec<&Variable<'_>> = self.module.variables.iter().chain(own).collect();
-        let variables: Vec<&Variable<'_>> = variables
-            .into_iter()
-            .filter(|variable| matches!(variable.space, "global" | "const"))
-            .collect();
+        let is_global = |variable: &&Variable<'_>| matches!(variable.space, "global" | "const");
+        let variables = self.module.variables.iter().chain(own).filter(is_global);
+        let variables: Vec<&Variable<'_>> = variables.collect();
         let mut regions = Vec::new();
         let mut left = MOST_VARIABLES;
         for variable in &variables {
@@ -192,30 +189,18 @@ impl<'m> Launch<'m> {
         }
         let mut memory =
             Memory { regions, shared: Region::default(), arrivals: Default::default(), parameters };
-        // So many copies of the memory, with a block each, may there be.
-        let most = usize::try_from(self.most_bytes / all.saturating_add(block).max(1));
-        let most = most.unwrap_or(usize::MAX);
-        let done = self.blocks(kernel, &code, shared as usize, &mut memory, most);
+        let mut left = self.most_instructions;
+        let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
+        let shared = shared as usize;
+        let mut block = Block::new(&code, self.grid, self.block, shared, self.seed, end);
+        let done = (0..blocks as u32).try_for_each(|number| {
+            block.begin(&mut memory, number);
+            block.run(&mut memory, &mut left)
+        });
         for (array, region) in arrays.iter_mut().zip(memory.regions.drain(first..)) {
             *array = Array { bytes: region.bytes, defined: region.defined };
         }
-        done
-    }
-
-    fn blocks(
-        &self,
-        kernel: &Function<'_>,
-        code: &Code<'_>,
-        shared: usize,
-        memory: &mut Memory,
-        most: usize,
-    ) -> Result<u64, Error> {
-        let mut left = self.most_instructions;
-        let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
-        let block = || Block::new(code, self.grid, self.block, shared, self.seed, end);
-        let count = self.grid.iter().product();
-        let done = blocks::run(&block, memory, count, &mut left, most);
-        done.map_err(|fault| self.broken(kernel, code, &fault))?;
+        done.map_err(|fault| self.broken(kernel, &code, &fault))?;
         Ok(self.most_instructions - left)
     }
 
