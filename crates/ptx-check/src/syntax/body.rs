@@ -155,10 +155,7 @@ impl<'a> Parser<'a> {
                 true => {
                     let number = self.of_kind(TokenKind::Number, "a number")?;
                     self.expect(">")?;
-                    Some(integer(number.text).ok_or_else(|| Error {
-                        at: number.at,
-                        problem: Problem::TooLarge(number.text.to_owned()),
-                    })?)
+                    Some(integer(number.text).ok_or_else(|| number.fault(Problem::TooLarge))?)
                 }
                 false => None,
             };
@@ -194,9 +191,7 @@ impl<'a> Parser<'a> {
             let here = scope.function.code.len();
             return match scope.function.labels.insert(name.text, here) {
                 None => Ok(()),
-                Some(_) => {
-                    Err(Error { at: name.at, problem: Problem::Twice(name.text.to_owned()) })
-                }
+                Some(_) => Err(name.fault(Problem::Twice)),
             };
         }
         let mut parts = name.text.split('.');
@@ -256,15 +251,8 @@ impl<'a> Parser<'a> {
                 };
                 let mut offset = 0;
                 if self.take("+") || self.peek().text == "-" {
-                    let at = self.peek();
-                    let Operand::Integer(value) = self.literal()? else {
-                        let expected = "a number";
-                        let found = at.text.to_owned();
-                        return Err(Error {
-                            at: at.at,
-                            problem: Problem::Unexpected { expected, found },
-                        });
-                    };
+                    let number = self.unexpected("a number");
+                    let Operand::Integer(value) = self.literal()? else { return Err(number) };
                     offset = value as i64;
                 }
                 let address = Operand::Address(Box::new(base), offset);
@@ -321,7 +309,7 @@ impl<'a> Scope<'a, '_> {
         let declared = Declared { kind, count, number: self.declarations, depth };
         self.declarations += 1;
         if is_taken || self.declared.insert(name.text, declared).is_some() {
-            return Err(Error { at: name.at, problem: Problem::Twice(name.text.to_owned()) });
+            return Err(name.fault(Problem::Twice));
         }
         if let Some(open) = self.open.last_mut() {
             open.push(name.text);
@@ -331,10 +319,7 @@ impl<'a> Scope<'a, '_> {
 
     /// Returns the index of a declared register.
     fn register(&mut self, name: Token<'a>) -> Result<usize, Error> {
-        self.find(name.text).ok_or_else(|| Error {
-            at: name.at,
-            problem: Problem::Undeclared(name.text.to_owned()),
-        })
+        self.find(name.text).ok_or_else(|| name.fault(Problem::Undeclared))
     }
 
     fn find(&mut self, name: &'a str) -> Option<usize> {
@@ -373,7 +358,7 @@ impl<'a> Scope<'a, '_> {
             return Ok(Operand::Special(name.text));
         }
         if name.text.starts_with('%') {
-            return Err(Error { at: name.at, problem: Problem::Undeclared(name.text.to_owned()) });
+            return Err(name.fault(Problem::Undeclared));
         }
         Ok(Operand::Name(name.text))
     }

@@ -12,6 +12,13 @@ pub(super) struct Token<'a> {
     pub(super) at: Position,
 }
 
+impl Token<'_> {
+    /// Returns that something is wrong with its text.
+    pub(super) fn fault(self, problem: fn(String) -> Problem) -> Error {
+        Error { at: self.at, problem: problem(self.text.to_owned()) }
+    }
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A name with the parts after its dots: `ld.global.b32`, `%tid.x` or `$L_1`.
@@ -90,19 +97,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Error> {
             }
             (first, _) if is_of_word(first) => {
                 loop {
-                    while is_of_word(byte(index)) {
-                        index += 1;
-                    }
-                    if byte(index) == b'.' && is_of_word(byte(index + 1)) {
-                        index += 1;
-                    } else if byte(index) == b':'
-                        && byte(index + 1) == b':'
-                        && is_of_word(byte(index + 2))
-                    {
-                        index += 2;
-                    } else {
-                        break;
-                    }
+                    index += match (byte(index), byte(index + 1), byte(index + 2)) {
+                        (b'.', next, _) if is_of_word(next) => 1,
+                        (b':', b':', next) if is_of_word(next) => 2,
+                        (next, ..) if is_of_word(next) => 1,
+                        _ => break,
+                    };
                 }
                 TokenKind::Word
             }
@@ -128,9 +128,6 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Error> {
 
 /// Returns whether a number so far ends with the sign of its decimal exponent.
 fn is_exponent(number: &str) -> bool {
-    number.ends_with(['e', 'E'])
-        && !number.starts_with("0x")
-        && !number.starts_with("0X")
-        && !number.starts_with("0f")
-        && !number.starts_with("0d")
+    let has_bits = ["0x", "0X", "0f", "0d"].iter().any(|prefix| number.starts_with(prefix));
+    number.ends_with(['e', 'E']) && !has_bits
 }

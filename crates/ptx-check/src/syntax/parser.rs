@@ -357,8 +357,6 @@ impl<'a> Parser<'a> {
         }
         let is_negative = self.take("-");
         let token = self.of_kind(TokenKind::Number, "a number")?;
-        let too_large =
-            || Error { at: token.at, problem: Problem::TooLarge(token.text.to_owned()) };
         let sign = u64::from(is_negative);
         let float = |prefix: &str| {
             let digits = token
@@ -378,7 +376,7 @@ impl<'a> Parser<'a> {
         {
             Operand::Double(value.to_bits() ^ sign << 63)
         } else {
-            return Err(too_large());
+            return Err(token.fault(Problem::TooLarge));
         })
     }
 
