@@ -13,6 +13,14 @@ pub(super) enum File {
     UniformPredicate,
 }
 
+/// How the names of registers begin.
+const FILES: [(&str, File); 4] = [
+    ("R", File::General),
+    ("P", File::Predicate),
+    ("UR", File::Uniform),
+    ("UP", File::UniformPredicate),
+];
+
 /// A register.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Name {
@@ -28,13 +36,8 @@ impl std::fmt::Debug for Name {
 
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let file = match self.file {
-            File::General => "R",
-            File::Predicate => "P",
-            File::Uniform => "UR",
-            File::UniformPredicate => "UP",
-        };
-        write!(f, "{file}{}", self.number)
+        let mut of_file = FILES.iter().filter(|(_, file)| *file == self.file);
+        of_file.try_for_each(|(name, _)| write!(f, "{name}{}", self.number))
     }
 }
 
@@ -62,15 +65,8 @@ impl Name {
             "RZ" | "URZ" | "PT" | "UPT" => return Some(None),
             _ => {}
         }
-        let (file, number) = if let Some(number) = text.strip_prefix("UR") {
-            (File::Uniform, number)
-        } else if let Some(number) = text.strip_prefix("UP") {
-            (File::UniformPredicate, number)
-        } else if let Some(number) = text.strip_prefix('R') {
-            (File::General, number)
-        } else {
-            (File::Predicate, text.strip_prefix('P')?)
-        };
+        let after = |&(name, file): &(&str, File)| Some((file, text.strip_prefix(name)?));
+        let (file, number) = FILES.iter().find_map(after)?;
         let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
         Some(Some(Self { file, number: is_number.then(|| number.parse().ok()).flatten()? }))
     }
