@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use ptx_check::flow::analysis::{Finding, Secrets, analyse, paragraphs};
-use ptx_check::flow::program::{Class, NotUnderstood, Objects, Program};
+use ptx_check::flow::program::{self, Class, NotUnderstood, Objects, Program};
 use ptx_check::flow::ptx::decode_kernel;
 use ptx_check::{plant, syntax, tools};
 
@@ -42,10 +42,7 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Result<String> {
     let (mut kernels, mut dividing, mut instructions, mut secret_stores) = (0, 0, 0, 0);
     let mut faults = Vec::new();
     for program in programs {
-        let name = match &program {
-            Ok(program) => program.name.clone(),
-            Err(refused) => refused.kernel.clone(),
-        };
+        let name = program::name(&program).to_owned();
         if is_check(&name) {
             continue;
         }

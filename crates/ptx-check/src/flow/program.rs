@@ -22,6 +22,15 @@ pub struct NotUnderstood {
     pub text: String,
 }
 
+/// Returns the name of a kernel that was decoded or refused.
+#[must_use]
+pub fn name(decoded: &Result<Program, NotUnderstood>) -> &str {
+    match decoded {
+        Ok(program) => &program.name,
+        Err(refused) => &refused.kernel,
+    }
+}
+
 impl From<syntax::Error> for NotUnderstood {
     fn from(error: syntax::Error) -> Self {
         Self { kernel: String::new(), place: error.at.to_string(), text: error.problem.to_string() }

@@ -57,7 +57,7 @@ use std::path::Path;
 
 use self::decode::Decoder;
 use self::listing::{Function, functions};
-use crate::flow::program::{Effect, NotUnderstood, Objects, Program};
+use crate::flow::program::{Effect, NotUnderstood, Objects, Program, name};
 use crate::flow::ptx::is_array;
 use crate::syntax::{self, Module};
 use crate::tools::{self, machine_code};
@@ -160,21 +160,14 @@ impl<'a> Constants<'a> {
 /// The output must contain every entry point and no other function.
 #[must_use]
 pub fn decode(listing: &str, entries: &[Entry], arch: &str) -> Vec<Result<Program, NotUnderstood>> {
-    let mut programs = Vec::new();
-    let mut missing: Vec<&Entry> = entries.iter().collect();
-    for function in functions(listing) {
-        programs.push(function.and_then(|function| {
-            let position = missing.iter().position(|entry| entry.name == function.name);
-            let entry = position.map(|position| missing.swap_remove(position));
-            kernel(&function, entry, arch)
-        }));
-    }
-    for entry in missing {
-        let is_named = |program: &Result<Program, NotUnderstood>| match program {
-            Ok(program) => program.name == entry.name,
-            Err(error) => error.kernel == entry.name,
-        };
-        if !programs.iter().any(is_named) {
+    let decoded = |function: Result<Function<'_>, NotUnderstood>| {
+        let function = function?;
+        let entry = entries.iter().find(|entry| entry.name == function.name);
+        kernel(&function, entry, arch)
+    };
+    let mut programs: Vec<_> = functions(listing).into_iter().map(decoded).collect();
+    for entry in entries {
+        if !programs.iter().any(|program| name(program) == entry.name) {
             programs.push(Err(NotUnderstood {
                 kernel: entry.name.clone(),
                 place: String::new(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ptx_check::flow::analysis::{Finding, Secrets, analyse, paragraphs};
-use ptx_check::flow::program::{NotUnderstood, Objects, Program};
+use ptx_check::flow::program::{self, NotUnderstood, Objects, Program};
 use ptx_check::flow::ptx::decode_kernel;
 use ptx_check::sass;
 use ptx_check::syntax::Module;
@@ -94,10 +94,7 @@ impl Flow {
         module: &Module<'_>,
         program: Result<Program, NotUnderstood>,
     ) -> Result<Option<Found>, Error> {
-        let name = match &program {
-            Ok(program) => &program.name,
-            Err(refused) => &refused.kernel,
-        };
+        let name = program::name(&program);
         let parameters = module.kernels().find(|kernel| kernel.name == name).map(|k| &k.parameters);
         let secret = |(index, name): (usize, &str)| {
             let is_secret = self.secrets.iter().any(|secret| secret == name);

@@ -54,8 +54,6 @@ enum Error {
     NotNumpy(PathBuf),
     #[error("argument {number}, {text}: {why}")]
     Argument { number: usize, text: String, why: String },
-    #[error("{kernel} takes {takes} arguments, not {given}")]
-    Count { kernel: String, takes: usize, given: usize },
     #[error(transparent)]
     Launch(interpreter::Error),
     #[error(transparent)]

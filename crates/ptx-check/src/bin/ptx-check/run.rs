@@ -87,7 +87,8 @@ impl Run {
         };
         let (takes, given) = (kernel.parameters.len(), self.arguments.len());
         if takes != given {
-            return Err(Error::Count { kernel: kernel.name.to_owned(), takes, given });
+            let kernel = kernel.name.to_owned();
+            return Err(Error::Launch(Refused::Count { kernel, takes, given }));
         }
         let mut passed = Passed::default();
         for (text, parameter) in self.arguments.iter().zip(&kernel.parameters) {
