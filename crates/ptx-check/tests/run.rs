@@ -385,6 +385,11 @@ fn faults_name_the_thread_and_the_place() {
     assert!(matches!(broken(blocks, 2, 1).rule, Rule::Race { block: [0, 0, 0], .. }));
     let atomic = "st.global.u32 [%rd4], %r3; red.global.add.u32 [%rd2], 1;";
     assert!(matches!(broken(atomic, 2, 1).rule, Rule::Race { .. }));
+    // The second of two threads writes beside what the first one adds.
+    let added = "setp.eq.u32 %p1, %r2, 1; @!%p1 st.shared.u32 [memory], 0; bar.warp.sync -1; \
+        red.shared.add.u32 [memory], 1; @%p1 st.shared.u32 [memory], 7;";
+    let Rule::Race { thread, .. } = broken(added, 1, 2).rule else { panic!("no race") };
+    assert_eq!(thread, [0, 0, 0]);
 
     for (code, rule) in [
         (

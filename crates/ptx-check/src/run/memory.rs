@@ -17,8 +17,8 @@ pub(super) enum Use {
 #[derive(Copy, Clone, Debug, Default)]
 struct Trace {
     write: Moment,
-    /// The last atomic operation since the write.
-    atomic: Moment,
+    /// Two atomic operations since the write, by different threads.
+    atomics: [Moment; 2],
     /// Two reads since the write, by different threads.
     reads: [Moment; 2],
 }
@@ -154,23 +154,28 @@ impl Trace {
         if meets(&self.write) {
             return race(self.write, true);
         }
-        if matches!(how, Use::Read | Use::Write) && meets(&self.atomic) {
-            return race(self.atomic, true);
+        let meeting = |known: &[Moment; 2]| known.iter().rev().find(|&known| meets(known)).copied();
+        if matches!(how, Use::Read | Use::Write)
+            && let Some(atomic) = meeting(&self.atomics)
+        {
+            return race(atomic, true);
         }
         if how != Use::Read
-            && let Some(&read) = self.reads.iter().find(|read| meets(read))
+            && let Some(read) = meeting(&self.reads)
         {
             return race(read, false);
         }
-        match how {
-            Use::Read => {
-                // A read that comes before this one, or by the same thread, need not be remembered.
-                let free = self.reads.iter().position(|earlier| !meets(earlier));
-                self.reads[free.unwrap_or(1)] = now;
+        let known = match how {
+            Use::Write => {
+                *self = Self { write: now, ..Self::default() };
+                return Ok(());
             }
-            Use::Write => *self = Self { write: now, ..Self::default() },
-            Use::Atomic | Use::Set => self.atomic = now,
-        }
+            Use::Read => &mut self.reads,
+            Use::Atomic | Use::Set => &mut self.atomics,
+        };
+        // One that comes before this one, or is by the same thread, need not be remembered.
+        let free = known.iter().position(|earlier| !meets(earlier));
+        known[free.unwrap_or(1)] = now;
         Ok(())
     }
 }

@@ -8,8 +8,8 @@
 //! A launch ends with an [`Error`] at the first access outside of memory, to undefined memory or
 //! without alignment, at the first race, and when threads wait for others in vain. Two threads race
 //! if both access a byte, one of them writes, not both accesses are atomic, and no barrier lies
-//! between. Each byte remembers its last write and two reads by threads that race with no other, so
-//! a race with a third reader can be missed. An instruction that is not known is refused before
+//! between. Each byte remembers its last write, and of atomic operations and of reads two each, so a
+//! race with a third one can be missed. An instruction that is not known is refused before
 //! the launch begins.
 
 mod arithmetic;
@@ -42,7 +42,7 @@ const MOST_LOCAL: u64 = 64 << 20;
 const MOST_PARAMETERS: u64 = 32 << 10;
 const MOST_VARIABLES: u64 = 256 << 20;
 /// The most memory for a byte that a kernel can write, with what is known of its last accesses.
-const BYTES_PER_BYTE: u64 = 96;
+const BYTES_PER_BYTE: u64 = 112;
 /// The memory for a register of a warp.
 const BYTES_PER_REGISTER: u64 = 256;
 /// The distance between the addresses of two arrays, which no array reaches.
