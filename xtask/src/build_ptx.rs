@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_check::syntax;
 use ptx_check::tools::{self, ARCHITECTURES, Tool};
 use rayon::prelude::*;
 
@@ -85,7 +84,7 @@ fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
     kernels.write(&text)?;
     let text = kernels.read()?;
     compare(&text, kernels.arch())?;
-    let manifest = Manifest::new(&text, &compiler.version, kernels.origin(None)?);
+    let manifest = Manifest::new(&text, &compiler.version, kernels.origin(None)?)?;
     manifest.write(&kernels.manifest())?;
     println!("{}: {} kernels, {} bytes", path.display(), manifest.kernels.len(), text.len());
 
@@ -100,7 +99,7 @@ fn make(kernels: &impl Kernels, options: &Options) -> Result<()> {
 fn check(kernels: &impl Kernels, explicit: Option<&Path>) -> Result<()> {
     let manifest = Manifest::read(&kernels.manifest())?;
     let committed = kernels.read()?;
-    let differences = manifest.differences(&committed, kernels.origin(Some(&manifest))?);
+    let differences = manifest.differences(&committed, kernels.origin(Some(&manifest))?)?;
     Error::unless_none(OUT_OF_DATE, differences)?;
     println!("{}: sources, flags and PTX agree with the manifest", kernels.name());
     compare(&committed, kernels.arch())?;
@@ -171,8 +170,7 @@ fn compare(text: &str, arch: &str) -> Result<()> {
 
 /// Checks PTX for forbidden instructions and, if the content of arrays is secret, for leaks.
 fn inspect(text: &str, is_secret: bool) -> Result<()> {
-    let module = syntax::parse(text).map_err(tools::Error::from)?;
-    let faults = ptx::faults(&module).iter().map(ToString::to_string).collect();
+    let faults = ptx::faults(&ptx::parse(text)?).iter().map(ToString::to_string).collect();
     Error::unless_none("the PTX contains instructions that are forbidden in kernels", faults)?;
     if is_secret {
         println!("{}", declared::check_ptx(text, "")?);

@@ -10,9 +10,9 @@ use std::time::Instant;
 use ptx_check::flow::analysis::{Finding, Secrets, analyse, paragraphs};
 use ptx_check::flow::program::{self, Class, NotUnderstood, Objects, Program};
 use ptx_check::flow::ptx::decode_kernel;
-use ptx_check::{plant, syntax, tools};
+use ptx_check::plant;
 
-use crate::ptx::{divides, is_check};
+use crate::ptx::{divides, is_check, parse};
 use crate::{Error, Result};
 
 /// Returns the arrays of a kernel whose content is public.
@@ -94,7 +94,7 @@ pub fn check(programs: Vec<Result<Program, NotUnderstood>>) -> Result<String> {
 /// [`Error::Faults`] with all findings, or [`Error::Program`] for a text that is no PTX.
 pub fn check_ptx(text: &str, kernel: &str) -> Result<String> {
     let start = Instant::now();
-    let module = syntax::parse(text).map_err(tools::Error::from)?;
+    let module = parse(text)?;
     let kernels = module.kernels().filter(|known| known.name.contains(kernel));
     let programs = kernels.map(|kernel| decode_kernel(&module, kernel)).collect();
     let verdict = check(programs)?;

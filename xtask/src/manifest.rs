@@ -65,19 +65,22 @@ pub struct Origin {
 
 impl Manifest {
     /// Returns the manifest of the PTX `text`, which `compiler` made.
-    #[must_use]
-    pub fn new(text: &str, compiler: &Version, origin: Origin) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// If the text is no PTX.
+    pub fn new(text: &str, compiler: &Version, origin: Origin) -> Result<Self> {
+        let module = ptx::parse(text)?;
+        Ok(Self {
             rustc: compiler.rustc.clone(),
             llvm: compiler.llvm.clone(),
             target: TARGET.into(),
             arch: origin.arch,
-            ptx_isa: ptx::isa(text).unwrap_or_default().into(),
+            ptx_isa: module.version.into(),
             flags: origin.flags,
             sources_sha256: origin.sources_sha256,
             ptx_sha256: sources::sha256(text.as_bytes()),
-            kernels: ptx::entries(text).into_iter().map(Into::into).collect(),
-        }
+            kernels: ptx::entries(&module).into_iter().map(Into::into).collect(),
+        })
     }
 
     /// Reads a committed manifest.
@@ -102,9 +105,11 @@ impl Manifest {
 
     /// Compares the committed text `ptx` and its present origin with this manifest. Returns one
     /// line for each difference.
-    #[must_use]
-    pub fn differences(&self, ptx: &str, origin: Origin) -> Vec<String> {
-        let expected = Self::new(ptx, &self.compiler(), origin);
+    ///
+    /// # Errors
+    /// If the text is no PTX.
+    pub fn differences(&self, ptx: &str, origin: Origin) -> Result<Vec<String>> {
+        let expected = Self::new(ptx, &self.compiler(), origin)?;
         let mut differences = Vec::new();
         for (name, hash) in &expected.sources_sha256 {
             if self.sources_sha256.get(name) != Some(hash) {
@@ -121,7 +126,7 @@ impl Manifest {
         if differences.is_empty() && *self != expected {
             differences.push("the manifest has been edited".into());
         }
-        differences
+        Ok(differences)
     }
 }
 

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use ptx_check::syntax::{Instruction, Kind, Module, Type, Variable};
+use ptx_check::syntax::{self, Instruction, Kind, Module, Type, Variable};
+use ptx_check::tools;
+
+use crate::Result;
 
 /// Returns whether a kernel measures divisions by a modulus that is known only at run time.
 ///
@@ -73,24 +76,20 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Returns the names of the entry points, sorted.
+/// Reads a text of PTX.
+///
+/// # Errors
+/// [`Error::Program`](crate::Error::Program) for a text that is no PTX.
+pub fn parse(text: &str) -> Result<Module<'_>> {
+    Ok(syntax::parse(text).map_err(tools::Error::from)?)
+}
+
+/// Returns the names of the kernels, sorted.
 #[must_use]
-pub fn entries(ptx: &str) -> Vec<&str> {
-    let mut entries: Vec<_> = ptx.lines().filter_map(entry).collect();
+pub fn entries<'a>(module: &Module<'a>) -> Vec<&'a str> {
+    let mut entries: Vec<_> = module.kernels().map(|kernel| kernel.name).collect();
     entries.sort_unstable();
     entries
-}
-
-/// Returns the name of the kernel that begins on this line.
-fn entry(line: &str) -> Option<&str> {
-    let name = line.trim_start().strip_prefix(".visible .entry ")?;
-    Some(name.trim_end_matches(['(', ')', ' ']))
-}
-
-/// Returns the version of the PTX language that the text states.
-#[must_use]
-pub fn isa(ptx: &str) -> Option<&str> {
-    ptx.lines().find_map(|line| line.strip_prefix(".version "))
 }
 
 /// The least version of the PTX language that has an architecture, which is the one that compilers
@@ -110,14 +109,11 @@ const VERSIONS: [(&str, &str); 6] = [
 #[must_use]
 pub fn deviations(ptx: &str, arch: &str) -> Vec<String> {
     let version = VERSIONS.iter().find(|(known, _)| *known == arch).map(|(_, version)| *version);
-    let header = [
-        (".version ", version.or_else(|| isa(ptx)).unwrap_or("that exists")),
-        (".target ", arch),
-        (".address_size ", "64"),
-    ];
+    let header = [(".version ", version), (".target ", Some(arch)), (".address_size ", Some("64"))];
     let mut deviations = Vec::new();
     for (start, expected) in header {
         let found: Vec<_> = ptx.lines().filter_map(|line| line.strip_prefix(start)).collect();
+        let expected = expected.or(found.first().copied()).unwrap_or("that exists");
         if found != [expected] {
             let found = found.join(" and ");
             deviations.push(format!("{}{expected} is missing; it has \"{found}\"", start));
@@ -186,8 +182,6 @@ fn forbidden(read: &Instruction<'_>) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use ptx_check::syntax::parse;
-
     use super::*;
 
     const ASSEMBLY: &str = "//
@@ -247,12 +241,6 @@ mod tests {
             .replace("84e8d07010437369c56c7cd5cfb7069a", "0123")
             .replace("CslKQ9YjQ88iO_", "Cs0_");
         assert_eq!(normalise(&elsewhere), expected);
-    }
-
-    #[test]
-    fn reads_names_and_version() {
-        assert_eq!(entries(ASSEMBLY), ["a_653", "b_653"]);
-        assert_eq!(isa(ASSEMBLY), Some("7.0"));
     }
 
     #[test]

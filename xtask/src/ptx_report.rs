@@ -9,7 +9,6 @@ use std::process::Command;
 use comfy_table::{CellAlignment, Table, presets};
 use ptx_check::plant::{self, Plan};
 use ptx_check::sass::{decode, entries, programs};
-use ptx_check::syntax;
 use ptx_check::tools::{
     self, ARCHITECTURES, MachineCode, NVDISASM_VERSION, PTXAS_VERSION, Tool, machine_code,
 };
@@ -115,7 +114,7 @@ pub fn run(options: &Options) -> Result<()> {
     let is_shown = !options.summary || options.json.is_some();
     let blocks = if is_shown { blocks()? } else { BTreeMap::new() };
     let text = fs::read_to_string(&path).at("read", &path)?;
-    let module = syntax::parse(&text).map_err(tools::Error::from)?;
+    let module = ptx::parse(&text)?;
     let mut faults: Vec<_> = ptx::faults(&module).iter().map(ToString::to_string).collect();
 
     for (tool, version) in [(&ptxas, PTXAS_VERSION), (&nvdisasm, NVDISASM_VERSION)] {
@@ -130,14 +129,14 @@ pub fn run(options: &Options) -> Result<()> {
         );
     }
     let entries = entries(&module);
+    let mut kernels = ptx::entries(&module);
+    kernels.retain(|kernel| kernel.contains(&options.kernel));
     let look = |arch: &String| -> Result<(Vec<Line>, Result<String>)> {
         let MachineCode { said, listing, .. } =
             machine_code(&ptxas, &nvdisasm, &text, arch, false)?;
         let (resources, mut instructions) = (resources(&said), instructions(&listing));
         let mut lines = Vec::new();
-        for kernel in
-            ptx::entries(&text).into_iter().filter(|kernel| kernel.contains(&options.kernel))
-        {
+        for kernel in kernels.iter().copied() {
             let missing = |program| {
                 let what = format!("the output of {program} says nothing about");
                 Error::Faults { what, faults: vec![kernel.into()] }
