@@ -54,8 +54,6 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The number of instructions that can be executed.
     pub instructions: usize,
-    /// The number of those instructions with a secret result.
-    pub secret_results: usize,
     /// The number of stores of secrets to arrays.
     pub secret_stores: usize,
 }
@@ -148,10 +146,7 @@ impl<'a> Analysis<'a> {
         let blocks = blocks(&program.code);
         let mut before = BTreeMap::<usize, Vec<usize>>::new();
         for (&start, &end) in &blocks {
-            let (targets, goes_on) = match &program.code[end - 1].effect {
-                Effect::Jump { targets, falls_through, .. } => (&targets[..], *falls_through),
-                _ => (&[][..], true),
-            };
+            let (targets, goes_on) = program.code[end - 1].next();
             for &next in targets.iter().chain(goes_on.then_some(&end)) {
                 before.entry(next).or_default().push(start);
             }
@@ -216,24 +211,21 @@ impl<'a> Analysis<'a> {
     fn edges(&self, end: usize, state: State) -> Vec<(usize, State)> {
         let instruction = &self.program.code[end - 1];
         let guard = instruction.guard.filter(|guard| self.guards.contains(&guard.predicate));
-        let otherwise =
-            |decides: bool| state.refined(guard.filter(|_| decides).map(Literal::negated));
+        let (targets, goes_on) = instruction.next();
         let mut edges = Vec::new();
-        match &instruction.effect {
-            Effect::Jump { targets, falls_through, guard_decides } => {
-                if let Some(taken) = state.refined(guard) {
-                    edges.extend(targets.iter().map(|&target| (target, taken.clone())));
-                }
-                if *falls_through {
-                    edges.extend(otherwise(*guard_decides).map(|state| (end, state)));
-                }
-            }
-            Effect::Exit { guard_decides } => {
-                if instruction.guard.is_some() || !guard_decides {
-                    edges.extend(otherwise(*guard_decides).map(|state| (end, state)));
-                }
-            }
-            _ => edges.push((end, state)),
+        if !targets.is_empty()
+            && let Some(taken) = state.refined(guard)
+        {
+            edges.extend(targets.iter().map(|&target| (target, taken.clone())));
+        }
+        if goes_on {
+            // Where the guard alone decides, it is false at the next instruction.
+            let decides = match &instruction.effect {
+                Effect::Jump { guard_decides, .. } => *guard_decides,
+                effect => matches!(effect, Effect::Exit),
+            };
+            let otherwise = state.refined(guard.filter(|_| decides).map(Literal::negated));
+            edges.extend(otherwise.map(|state| (end, state)));
         }
         edges.retain(|(next, _)| *next < self.program.code.len());
         edges
@@ -456,7 +448,6 @@ impl<'a> Analysis<'a> {
         }
         let outcome = self.evaluate(instruction, state, guard);
         let is_secret = outcome.value.secret != 0;
-        report.secret_results += usize::from(!instruction.results.is_empty() && is_secret);
         let access = instruction.effect.access();
         let Some(access) = access.filter(|access| access.space == Space::Global) else { return };
         if !self.are_known(Self::pointed(access, state, guard)) {
@@ -596,7 +587,7 @@ fn guards(code: &[Instruction]) -> HashSet<Register> {
     let (mut once, mut guards) = (HashSet::new(), HashSet::new());
     for instruction in code {
         let Some(Literal { predicate, .. }) = instruction.guard else { continue };
-        let is_jump = matches!(instruction.effect, Effect::Jump { .. } | Effect::Exit { .. });
+        let is_jump = matches!(instruction.effect, Effect::Jump { .. } | Effect::Exit);
         if !is_jump || !once.insert(predicate) {
             guards.insert(predicate);
         }
@@ -614,7 +605,7 @@ fn blocks(code: &[Instruction]) -> BTreeMap<usize, usize> {
                 starts.extend(targets);
                 starts.insert(index + 1);
             }
-            Effect::Exit { .. } => {
+            Effect::Exit => {
                 starts.insert(index + 1);
             }
             _ => {}

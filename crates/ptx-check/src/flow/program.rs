@@ -197,10 +197,7 @@ pub enum Effect {
         guard_decides: bool,
     },
     /// It ends the thread. A thread whose guard is false continues at the next instruction.
-    Exit {
-        /// Whether the guard alone decides whether the thread ends.
-        guard_decides: bool,
-    },
+    Exit,
 }
 
 impl Effect {
@@ -336,6 +333,16 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// Returns the instructions to which it may jump, and whether it may continue at the next one.
+    #[must_use]
+    pub fn next(&self) -> (&[usize], bool) {
+        match &self.effect {
+            Effect::Jump { targets, falls_through, .. } => (targets, *falls_through),
+            Effect::Exit => (&[], self.guard.is_some()),
+            _ => (&[], true),
+        }
+    }
+
     /// Adds that these registers must be public.
     pub(crate) fn demand(&mut self, class: Class, registers: Vec<Register>) {
         if !registers.is_empty() {

@@ -174,7 +174,7 @@ impl<'a> Decoder<'a> {
                 made.demand_all(Class::Branch, &[]);
             }
             ("ret" | "exit", "", []) => {
-                made.effect = Effect::Exit { guard_decides: true };
+                made.effect = Effect::Exit;
                 made.demand_all(Class::ExitGuard, &[]);
             }
             ("bar", "sync" | "warp", operands) => {

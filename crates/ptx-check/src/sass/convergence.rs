@@ -6,7 +6,7 @@
 //! every such path, the last `BSSY` of the barrier names the instruction after the `BSYNC`.
 
 use super::operand::{Operand, Text};
-use crate::flow::program::{Effect, Instruction};
+use crate::flow::program::Instruction;
 
 /// The number of convergence barriers.
 const BARRIERS: usize = 16;
@@ -33,7 +33,9 @@ pub(super) fn astray(code: &[Instruction], label: &dyn Fn(&str) -> Option<usize>
         if let Step::Set(barrier, place) = steps[index] {
             state[barrier] = Some(place);
         }
-        for next in successors(&code[index], index).into_iter().filter(|&next| next < code.len()) {
+        let (targets, goes_on) = code[index].next();
+        let next = targets.iter().copied().chain(goes_on.then_some(index + 1));
+        for next in next.filter(|&next| next < code.len()) {
             let joined = states[next].map_or(state, |known| join(known, state));
             if states[next] != Some(joined) {
                 states[next] = Some(joined);
@@ -66,16 +68,6 @@ fn step(text: &str, label: &dyn Fn(&str) -> Option<usize>) -> Step {
         }
         ("BSYNC", [Operand::Barrier(barrier)]) => Step::Meet(usize::from(*barrier) % BARRIERS),
         _ => Step::Other,
-    }
-}
-
-fn successors(instruction: &Instruction, index: usize) -> Vec<usize> {
-    match &instruction.effect {
-        Effect::Jump { targets, falls_through, .. } => {
-            targets.iter().copied().chain(falls_through.then_some(index + 1)).collect()
-        }
-        Effect::Exit { .. } if instruction.guard.is_none() => Vec::new(),
-        _ => vec![index + 1],
     }
 }
 

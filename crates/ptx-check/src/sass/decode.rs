@@ -234,7 +234,7 @@ impl<'a> Decoder<'a> {
             }
             (Kind::Exit, []) => {
                 instruction.demand_all(Class::ExitGuard, &[]);
-                instruction.effect = Effect::Exit { guard_decides: true };
+                instruction.effect = Effect::Exit;
             }
             (
                 Kind::Barrier | Kind::WarpBarrier,

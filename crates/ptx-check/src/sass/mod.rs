@@ -233,14 +233,8 @@ fn drop_padding(program: &mut Program) {
 fn check_ends(program: &Program) -> Result<(), usize> {
     let end = program.code.len();
     for (index, instruction) in program.code.iter().enumerate() {
-        let (goes_on, leaves) = match &instruction.effect {
-            Effect::Jump { targets, falls_through, .. } => {
-                (*falls_through, targets.iter().any(|&target| target >= end))
-            }
-            Effect::Exit { .. } => (instruction.guard.is_some(), false),
-            _ => (true, false),
-        };
-        if leaves || goes_on && index + 1 == end {
+        let (targets, goes_on) = instruction.next();
+        if targets.iter().any(|&target| target >= end) || goes_on && index + 1 == end {
             return Err(index);
         }
     }
