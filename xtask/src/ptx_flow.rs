@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ptx_check::flow;
 use ptx_check::plant::{self, Kind, Plan};
 
-use crate::{IoContext, Result, declared, families};
+use crate::{IoContext, Result, declared, families, ptx};
 
 /// Follows secrets through the kernels' PTX, and fails if the time or an address depends on one
 ///
@@ -60,6 +60,7 @@ fn find_planted(text: &str, kernel: &str, seed: u64, kinds: &[Kind]) -> Result<(
         })
     };
     let takes = |name: &str| name.contains(kernel) && declared::is_strict(name);
-    let Ok(planted) = plant::search(text, Plan { takes: &takes, seed, most: 1 }, 1, decode);
+    let plan = Plan { takes: &takes, seed, most: 1 };
+    let Ok(planted) = plant::search(text, &ptx::parse(text)?, plan, 1, decode);
     declared::judge(planted, seed, kinds)
 }

@@ -180,7 +180,7 @@ pub fn run(options: &Options) -> Result<()> {
         is_named && name.contains(&options.kernel) && declared::is_strict(name)
     };
     let plan = Plan { takes: &takes, seed, most: 1 };
-    declared::judge(plant::search(&text, plan, COPIES, decode)?, seed, &[])
+    declared::judge(plant::search(&text, &module, plan, COPIES, decode)?, seed, &[])
 }
 
 /// Returns the shapes of all kernels' blocks. A separate program prints them, so that this one can

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::flow::analysis::{Finding, Secrets, analyse};
-use crate::flow::program::{Class, NotUnderstood, Objects, Program};
-use crate::syntax::{self, Function, Module, Variable};
+use crate::flow::program::{Class, NotUnderstood, Objects, Program, name};
+use crate::syntax::{Function, Module, Variable};
 use kernel::Kernel;
 use rayon::prelude::*;
 
@@ -259,8 +259,8 @@ pub type Decoded = Vec<Result<Program, NotUnderstood>>;
 /// The findings in a copy, or the reason why it was refused.
 type Findings = Result<Vec<Finding>, String>;
 
-/// Plants leaks into the kernels of `ptx`, and searches for them with `decode` and the analysis.
-/// Each text that is decoded has at most `copies` kernels.
+/// Plants leaks into the kernels of the text `ptx`, which was read as `module`, and searches for them
+/// with `decode` and the analysis. Each text that is decoded has at most `copies` kernels.
 ///
 /// Each leak must have a finding of its own. The first round plants several leaks into one copy of
 /// a kernel. There, a leak counts as found if a finding of its kind is at its lines and all
@@ -271,20 +271,14 @@ type Findings = Result<Vec<Finding>, String>;
 /// If `decode` fails.
 pub fn search<E: Send>(
     ptx: &str,
+    module: &Module<'_>,
     plan: Plan<'_>,
     copies: usize,
     decode: impl Fn(&str) -> Result<Decoded, E> + Sync,
 ) -> Result<Outcome, E> {
     let lines: Vec<&str> = ptx.lines().collect();
+    let garden = Garden::new(module, &lines, plan);
     let mut outcome = Outcome::default();
-    let module = match syntax::parse(ptx) {
-        Ok(module) => module,
-        Err(error) => {
-            outcome.missed.push(error.to_string());
-            return Ok(outcome);
-        }
-    };
-    let garden = Garden::new(&module, &lines, plan);
     for leak in &garden.leaks {
         outcome.counts.entry(leak.kind).or_default().planted += 1;
     }
@@ -325,22 +319,15 @@ fn findings<E: Send>(
     copies: usize,
     decode: &(impl Fn(&str) -> Result<Decoded, E> + Sync),
 ) -> Result<Vec<(Copy, Findings)>, E> {
-    let reports = all.par_chunks(copies).map(|copies| {
-        let mut reports: BTreeMap<String, Findings> = BTreeMap::new();
-        for program in decode(&garden.module(copies))? {
-            match program {
-                Ok(program) => {
-                    let findings = analyse(&program, Secrets::AllBut(Objects::NONE)).findings;
-                    reports.insert(program.name, Ok(findings));
-                }
-                Err(refused) => {
-                    reports.insert(refused.kernel.clone(), Err(refused.to_string()));
-                }
-            }
-        }
-        Ok(reports)
-    });
-    let reports: Vec<BTreeMap<String, Findings>> = reports.collect::<Result<_, E>>()?;
+    let report = |program: Result<Program, NotUnderstood>| {
+        let found = |program| analyse(&program, Secrets::AllBut(Objects::NONE)).findings;
+        let name = name(&program).to_owned();
+        (name, program.map(found).map_err(|refused| refused.to_string()))
+    };
+    let reports = all
+        .par_chunks(copies)
+        .map(|copies| Ok(decode(&garden.module(copies))?.into_iter().map(report).collect()));
+    let reports: Vec<Vec<(String, Findings)>> = reports.collect::<Result<_, E>>()?;
     let mut known: BTreeMap<String, Findings> = reports.into_iter().flatten().collect();
     let nothing = || Err("the decoder returned no such kernel".to_owned());
     let find = |copy: Copy| {
@@ -392,6 +379,7 @@ fn tells(class: Class, kind: Kind) -> bool {
 mod tests {
     use super::*;
     use crate::flow;
+    use crate::syntax::parse;
 
     /// A kernel without leaks that has a place for every kind of leak.
     pub(super) const PTX: &str = ".version 7.0
@@ -432,7 +420,7 @@ $L_1:
 ";
 
     fn garden<R>(plan: Plan<'_>, look: impl FnOnce(Garden<'_>) -> R) -> R {
-        let (module, lines) = (syntax::parse(PTX).unwrap(), PTX.lines().collect::<Vec<_>>());
+        let (module, lines) = (parse(PTX).unwrap(), PTX.lines().collect::<Vec<_>>());
         look(Garden::new(&module, &lines, plan))
     }
 
@@ -479,7 +467,7 @@ $L_1:
                 }
                 Ok::<_, NotUnderstood>(programs.into_iter().map(Ok).collect())
             };
-            search(PTX, PLAN, 4, decode).unwrap()
+            search(PTX, &parse(PTX).unwrap(), PLAN, 4, decode).unwrap()
         };
         let all = search(None);
         assert_eq!(all.missed, [""; 0]);
