@@ -223,11 +223,6 @@ fn threads_work_together() {
     );
     // Thread 1 sets the word, and thread 0 adds to it behind a barrier and keeps the old value.
     assert_eq!(result.unwrap()[..2], [0, first.iter().sum::<u32>()]);
-    let votes = "setp.lt.u32 %p1, %r2, 5; vote.sync.ballot.b32 %r9, %p1, -1; \
-        st.global.u32 [%rd4], %r9;";
-    assert_eq!(run(votes, 1, 32, &[], 0).unwrap(), [31; 32]);
-    let equal = "and.b32 %r8, %r2, 1; match.any.sync.b32 %r9, %r8, -1; st.global.u32 [%rd4], %r9;";
-    assert_eq!(run(equal, 1, 2, &[], 0).unwrap(), [1, 2]);
     let chosen = "elect.sync %r8|%p1, 0xffffffff; @%p1 add.s32 %r8, %r8, 7;
         st.global.u32 [%rd4], %r8;";
     assert_eq!(run(chosen, 1, 32, &[], 0).unwrap()[..2], [7, 0]);

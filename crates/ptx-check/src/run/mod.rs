@@ -2,15 +2,15 @@
 //!
 //! The threads of a warp that are at the same instruction execute it together. Of several groups,
 //! the one at the earliest instruction goes first, so threads that part meet again as soon as they
-//! can. An instruction for several threads of a warp waits for all of them. The result is that of
-//! blocks that run one after the other.
+//! can. An instruction for several threads of a warp waits for all of them. Blocks run one after the
+//! other.
 //!
 //! A launch ends with an [`Error`] at the first access outside of memory, to undefined memory or
 //! without alignment, at the first race, and when threads wait for others in vain. Two threads race
 //! if both access a byte, one of them writes, not both accesses are atomic, and no barrier lies
 //! between. Each byte remembers its last write, and of atomic operations and of reads two each, so a
-//! race with a third one can be missed. An instruction that is not known is refused before
-//! the launch begins.
+//! race with a third one can be missed. An instruction that is not known is refused before the
+//! launch begins.
 
 mod arithmetic;
 mod exchange;
@@ -165,17 +165,16 @@ impl<'m> Launch<'m> {
         let code = program(self.module, kernel, &addresses)?;
         let shared = code.shared.saturating_add(self.shared_bytes.into());
         let local = code.local.saturating_mul(threads);
-        let arrays_bytes = arrays.iter().map(|array| array.bytes.len() as u64);
-        let all = regions.iter().map(|region| region.bytes.len() as u64).chain(arrays_bytes);
-        let all = all.fold(0, u64::saturating_add).saturating_mul(BYTES_PER_BYTE);
+        let variables = regions.iter().map(|region| region.bytes.len());
+        let lengths = variables.chain(arrays.iter().map(|array| array.bytes.len()));
+        let bytes = lengths.map(|length| length as u64).chain([shared, local]);
+        let bytes = bytes.fold(0, u64::saturating_add).saturating_mul(BYTES_PER_BYTE);
         let registers = code.widths.len() as u64 * threads.div_ceil(32) * BYTES_PER_REGISTER;
-        let block = shared.saturating_add(local).saturating_mul(BYTES_PER_BYTE);
-        let block = block.saturating_add(registers);
         for (what, bytes, most) in [
             ("shared memory", shared, MOST_SHARED),
             ("local memory", local, MOST_LOCAL),
             ("parameters", code.parameter_bytes, MOST_PARAMETERS),
-            ("all memory", all.saturating_add(block), self.most_bytes),
+            ("all memory", bytes.saturating_add(registers), self.most_bytes),
         ] {
             if bytes > most {
                 return Err(Error::Memory { what, bytes, most });
