@@ -90,7 +90,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Returns the registers of 16, 32 or 64 bits in operands.
-    fn registers<'o>(&self, operands: &'o [Operand<'_>]) -> impl Iterator<Item = usize> {
+    fn registers(&self, operands: &[Operand<'_>]) -> impl Iterator<Item = usize> {
         let leaves = operands.iter().flat_map(Operand::leaves);
         leaves.filter_map(|leaf| match leaf {
             Operand::Register(index) => self.register(leaf).map(|_| *index),
@@ -154,7 +154,7 @@ impl<'a> Kernel<'a> {
             return false;
         };
         let is_inside = |at: &usize| (site + 1..site + 1 + skipped.len()).contains(at);
-        skipped.iter().all(|read| read.opcode == "mov") && !labels.values().any(|at| is_inside(at))
+        skipped.iter().all(|read| read.opcode == "mov") && !labels.values().any(is_inside)
     }
 
     /// Returns the registers that address arithmetic derives from the results of instructions for
