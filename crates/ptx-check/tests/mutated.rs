@@ -6,6 +6,7 @@ use fastrand::Rng;
 use ptx_check::flow::analysis::{Secrets, analyse};
 use ptx_check::flow::program::Objects;
 use ptx_check::flow::ptx::decode_kernel;
+use ptx_check::plant::{Plan, search};
 use ptx_check::run::{Argument, Array, Launch};
 use ptx_check::syntax::{Module, parse};
 
@@ -122,6 +123,9 @@ fn survive(count: u64) {
             let _ = analyse(&program, Secrets::AllBut(Objects::NONE));
             let _ = analyse(&program, Secrets::Only(Objects::array(0)));
         }
+        // Leaks are planted, and nothing is looked for.
+        let plan = Plan { takes: &|_| true, seed, most: 1 };
+        let _ = search(&text, &module, plan, 9, |_| Ok::<_, ()>(Vec::new()));
         ended += u64::from(runs(&module, &mut random));
     }
     println!("of {count} texts, {read} are PTX, and {ended} run; {followed} kernels are followed");

@@ -57,13 +57,14 @@ impl<'a> Kernel<'a> {
         let mut depth = 0;
         let depth_before = |line: &&str| {
             let before = depth;
-            depth = before + line.matches('{').count() - line.matches('}').count();
+            depth = (before + line.matches('{').count()).saturating_sub(line.matches('}').count());
             before
         };
         let depths: Vec<usize> = lines.iter().map(depth_before).collect();
         let own_line = |read: &Instruction<'_>| {
             let line = read.at.line - 1 - start;
-            let code = lines[line].trim();
+            // Braces of the kernel may end before it does.
+            let code = lines.get(line)?.trim();
             let is_alone = code.strip_suffix(';').unwrap_or(code) == read.text.lines().next()?;
             (depths[line] == 1 && is_alone).then_some(line)
         };
