@@ -259,8 +259,8 @@ pub type Decoded = Vec<Result<Program, NotUnderstood>>;
 /// The findings in a copy, or the reason why it was refused.
 type Findings = Result<Vec<Finding>, String>;
 
-/// Plants leaks into the kernels of the text `ptx`, which was read as `module`, and searches for them
-/// with `decode` and the analysis. Each text that is decoded has at most `copies` kernels.
+/// Plants leaks into the kernels of the text `ptx`, which was read as `module`, and searches for
+/// them with `decode` and the analysis. Each text that is decoded has at most `copies` kernels.
 ///
 /// Each leak must have a finding of its own. The first round plants several leaks into one copy of
 /// a kernel. There, a leak counts as found if a finding of its kind is at its lines and all

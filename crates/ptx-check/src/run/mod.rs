@@ -2,15 +2,14 @@
 //!
 //! The threads of a warp that are at the same instruction execute it together. Of several groups,
 //! the one at the earliest instruction goes first, so threads that part meet again as soon as they
-//! can. An instruction for several threads of a warp waits for all of them. Blocks run one after the
-//! other.
+//! can. An instruction for several threads of a warp waits for all of them. Blocks run one after
+//! the other.
 //!
 //! A launch ends with an [`Error`] at the first access outside of memory, to undefined memory or
 //! without alignment, at the first race, and when threads wait for others in vain. Two threads race
 //! if both access a byte, one of them writes, not both accesses are atomic, and no barrier lies
-//! between. Each byte remembers its last write, and of atomic operations and of reads two each, so a
-//! race with a third one can be missed. An instruction that is not known is refused before the
-//! launch begins.
+//! between. Each byte remembers its last write, two atomic operations and two reads, so a race with
+//! a third one can be missed. An instruction that is not known is refused before the launch begins.
 
 mod arithmetic;
 mod exchange;
