@@ -12,7 +12,8 @@ use std::time::Instant;
 use crate::identity::Share;
 use crate::room::Room;
 
-/// The operations that a client brings in one turn. After a larger job, it misses turns.
+/// The operations that a client brings in one turn. After a larger job, it misses turns, whether or
+/// not it has another one by then.
 const TURN: usize = 64;
 
 /// A job that waits.
@@ -39,9 +40,17 @@ struct Line<J> {
     turn: usize,
 }
 
+impl<J> Line<J> {
+    /// Returns whether the client has jobs, or misses turns if it comes again while others wait.
+    fn is_needed(&self) -> bool {
+        !self.jobs.is_empty() || self.turn >= TURN
+    }
+}
+
+/// The jobs of a group. There is one at least.
 #[derive(Debug)]
 struct GroupQueue<J> {
-    /// The clients in the order of their turns. No line is empty.
+    /// The clients in the order of their turns.
     lines: VecDeque<Line<J>>,
     weight: usize,
 }
@@ -130,7 +139,8 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
             let jobs = queue.lines.iter().filter_map(|line| line.jobs.front());
             let since = jobs.map(|job| job.since).min()?;
             let is_ready = is_ready(since, queue.weight);
-            let order = if is_ready { queue.lines.front()?.since } else { since };
+            let mut lines = queue.lines.iter().filter(|line| !line.jobs.is_empty());
+            let order = if is_ready { lines.next()?.since } else { since };
             Some(((!is_ready, order), (group, since, queue.weight)))
         });
         groups.min_by_key(|&(order, _)| order).map(|(_, next)| next)
@@ -153,7 +163,7 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
             }
             if line.turn >= TURN {
                 (line.turn, line.since) = (line.turn - TURN, now);
-                if !line.jobs.is_empty() {
+                if line.is_needed() {
                     queue.lines.push_back(line);
                 }
             } else if !line.jobs.is_empty() {
@@ -162,7 +172,7 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
             }
         }
         queue.weight -= weight;
-        if queue.lines.is_empty() {
+        if queue.weight == 0 {
             self.groups.remove(&group);
         }
         taken
@@ -183,9 +193,9 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
                     }
                 }
             }
-            queue.lines.retain(|line| !line.jobs.is_empty());
+            queue.lines.retain(Line::is_needed);
         }
-        self.groups.retain(|_, queue| !queue.lines.is_empty());
+        self.groups.retain(|_, queue| queue.weight > 0);
         removed
     }
 }
@@ -251,6 +261,27 @@ mod tests {
             }
             assert!(done[0].abs_diff(done[1]) <= 640 + 64, "{done:?}");
         }
+    }
+
+    /// Nor do they if each comes after the one before it was taken.
+    #[test]
+    fn who_comes_again_has_had_its_turn() {
+        let mut queue = FairQueue::new(100_000);
+        let now = Instant::now();
+        for number in 1..4 {
+            (0..12_000).for_each(|_| queue.push((), share(number), (number, 1), 1, now).unwrap());
+        }
+        let (mut done, mut waits) = ([0_usize; 4], false);
+        for _ in 0..30 {
+            if !std::mem::replace(&mut waits, true) {
+                queue.push((), share(0), (0, 640), 640, now).unwrap();
+            }
+            for Waiting { job: (client, weight), .. } in queue.take((), 1024, now) {
+                done[client as usize] += weight;
+                waits &= client != 0;
+            }
+        }
+        assert!(done[0] <= done[1] + 640 + 64, "{done:?}");
     }
 
     /// Who has filled one group has had its turn when a client of another group comes.
