@@ -17,45 +17,32 @@ use crate::code::{
 };
 use crate::memory::{input, output, write};
 
-/// Writes the public and the secret key that `generate` returns.
+/// Writes the two values that `make` returns: both keys, or a ciphertext and its shared secret.
 ///
 /// # Safety
-/// Pointers that are not null point to as many writable bytes as the keys have. `generate` returns
+/// Pointers that are not null point to as many writable bytes as the values have. `make` returns
 /// values that are not in their memory.
-unsafe fn keypair<const STACK: usize, A: AsRef<[u8]>, B: AsRef<[u8]>>(
-    pk: *mut u8,
-    sk: *mut u8,
-    generate: impl FnOnce() -> Result<(A, B), c_int>,
+unsafe fn pair<const STACK: usize, A: AsRef<[u8]>, B: AsRef<[u8]>>(
+    first: *mut u8,
+    second: *mut u8,
+    make: impl FnOnce() -> Result<(A, B), c_int>,
 ) -> c_int {
     wiping::<STACK>(|| {
-        let (pk, sk) = (output(pk)?, output(sk)?);
-        let (public, secret) = generate()?;
+        let (first, second) = (output(first)?, output(second)?);
+        let (one, other) = make()?;
         // SAFETY: the caller promises this.
         unsafe {
-            write(pk, public.as_ref());
-            write(sk, secret.as_ref());
+            write(first, one.as_ref());
+            write(second, other.as_ref());
         }
         Ok(())
     })
 }
 
-/// Writes the ciphertext and the shared secret that `encapsulate` returns.
-///
-/// # Safety
-/// As for [`keypair`].
-unsafe fn encaps<const STACK: usize, C: AsRef<[u8]>>(
-    ct: *mut u8,
-    ss: *mut u8,
-    encapsulate: impl FnOnce() -> Result<(C, SharedSecret), c_int>,
-) -> c_int {
-    // SAFETY: the caller promises the same.
-    unsafe { keypair::<STACK, _, _>(ct, ss, encapsulate) }
-}
-
 /// Writes the shared secret that `decapsulate` returns.
 ///
 /// # Safety
-/// As for [`keypair`].
+/// As for [`pair`].
 unsafe fn decaps<const STACK: usize>(
     ss: *mut u8,
     decapsulate: impl FnOnce() -> Result<SharedSecret, c_int>,
@@ -129,7 +116,7 @@ macro_rules! determined {
                 Ok((key.encapsulation_key(), key))
             };
             // SAFETY: the caller promises the same.
-            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
+            unsafe { pair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
         }
     };
 }
@@ -170,7 +157,7 @@ macro_rules! functions {
                 Ok((key.encapsulation_key(), key))
             };
             // SAFETY: the caller promises the same.
-            unsafe { keypair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
+            unsafe { pair::<{ $stack << 10 }, _, _>(pk, sk, generate) }
         }
 
         determined! {
@@ -201,7 +188,7 @@ macro_rules! functions {
                 key.try_encapsulate().map_err(|_| CTRU_ERROR_RANDOMNESS)
             };
             // SAFETY: the caller promises the same.
-            unsafe { encaps::<{ $stack << 10 }, _>(ct, ss, encapsulate) }
+            unsafe { pair::<{ $stack << 10 }, _, _>(ct, ss, encapsulate) }
         }
 
         #[doc = concat!(" Encapsulates to the public key `pk` of ", $name)]
@@ -228,7 +215,7 @@ macro_rules! functions {
                 Ok(key.encapsulate_deterministic(coins))
             };
             // SAFETY: the caller promises the same.
-            unsafe { encaps::<{ $stack << 10 }, _>(ct, ss, encapsulate) }
+            unsafe { pair::<{ $stack << 10 }, _, _>(ct, ss, encapsulate) }
         }
 
         #[doc = concat!(" Decapsulates `ct` with the secret key `sk` of ", $name, ":")]
