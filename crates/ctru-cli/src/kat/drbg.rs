@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use aes::Aes256;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
-use rand_core::{TryCryptoRng, TryRng};
+use rand_core::{TryCryptoRng, TryRng, utils};
 
 /// A generator, which takes a new key after each request.
 pub(super) struct Drbg {
@@ -50,15 +50,11 @@ impl TryRng for Drbg {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        utils::next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        utils::next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
