@@ -139,7 +139,7 @@ impl EngineArgs {
         match self.engine {
             EngineChoice::Cpu => self.start_cpu(),
             EngineChoice::Gpu => self.start_gpu(),
-            EngineChoice::Auto => match self.start_usable_gpu() {
+            EngineChoice::Auto => match self.start_gpu() {
                 Ok(gpu) => {
                     tell("engine", &format!("gpu ({})", gpu.device));
                     Ok(gpu)
@@ -173,14 +173,9 @@ impl EngineArgs {
         })
     }
 
-    #[cfg(feature = "cuda")]
-    fn start_gpu(&self) -> Result<Chosen, Error> {
-        Ok(self.gpu.start()?.chosen())
-    }
-
     /// Starts the engine on GPUs after checking that they support the kernels.
     #[cfg(feature = "cuda")]
-    fn start_usable_gpu(&self) -> Result<Chosen, Error> {
+    fn start_gpu(&self) -> Result<Chosen, Error> {
         let gpu = self.gpu.start()?;
         gpu.open()?;
         Ok(gpu.chosen())
@@ -188,11 +183,6 @@ impl EngineArgs {
 
     #[cfg(not(feature = "cuda"))]
     fn start_gpu(&self) -> Result<Chosen, Error> {
-        Err(Error::WithoutGpu)
-    }
-
-    #[cfg(not(feature = "cuda"))]
-    fn start_usable_gpu(&self) -> Result<Chosen, Error> {
         Err(Error::WithoutGpu)
     }
 }
