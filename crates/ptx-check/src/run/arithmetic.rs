@@ -255,7 +255,8 @@ fn condition(
         ("ls", false) => ("le", false),
         ("hi", false) => ("gt", false),
         ("hs", false) => ("ge", false),
-        ("equ" | "neu" | "ltu" | "leu" | "gtu" | "geu" | "nan", true) => (&name[..2], true),
+        ("equ" | "neu" | "ltu" | "leu" | "gtu" | "geu", true) => (&name[..2], true),
+        ("nan", true) => (name, true),
         _ => (name, false),
     };
     let by_order: fn(Ordering) -> bool = match name {
@@ -266,7 +267,7 @@ fn condition(
         "gt" => Ordering::is_gt,
         "ge" => Ordering::is_ge,
         "num" if is_float => |_| true,
-        "na" if if_nan => |_| false,
+        "nan" if is_float => |_| false,
         _ => return None,
     };
     let holds = move |a, b| order(a, b).map_or(if_nan, by_order);

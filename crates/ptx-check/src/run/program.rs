@@ -626,6 +626,7 @@ impl<'m> Builder<'m> {
             }
             Operand::Name(name) => self.fixed(Fixed::Constant(self.place(name)?.at)),
             Operand::Special(name) => {
+                // Each thread has it, or none.
                 Thread::default().special(name)?;
                 self.fixed(Fixed::Special(name))
             }
