@@ -2,10 +2,13 @@
 //! the workspace.
 
 use std::error::Error as _;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use clap::{Parser, Subcommand};
-use xtask::{build_ptx, dist, exhaust, machine_code, ptx_flow, ptx_report, structure, wrapper};
+use ptx_check::tools;
+use xtask::{
+    build_ptx, dist, exhaust, machine_code, ptx_flow, ptx_report, structure, workspace, wrapper,
+};
 
 /// Builds and checks the device code of the ctru workspace, and checks its arithmetic and structure
 #[derive(Parser)]
@@ -31,6 +34,10 @@ enum Job {
     /// The files depend on the commit, the compilers and the tools, and on no folder: paths in them
     /// are relative, and times are that of the commit. Needs what .ci/packages/debian.txt names.
     Dist,
+    /// Builds target/gpu-bundle, which tests and measures a GPU on a machine without Rust
+    ///
+    /// Runs research/bench/gpu/bundle, which says how to use the folder.
+    GpuBundle,
 }
 
 fn main() -> ExitCode {
@@ -45,6 +52,7 @@ fn main() -> ExitCode {
         Job::Exhaust(options) => exhaust::run(&options),
         Job::MachineCode(options) => machine_code::run(&options),
         Job::Dist => dist::run(),
+        Job::GpuBundle => gpu_bundle(),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     eprintln!("error: {error}");
@@ -54,4 +62,10 @@ fn main() -> ExitCode {
         cause = error.source();
     }
     ExitCode::FAILURE
+}
+
+fn gpu_bundle() -> xtask::Result<()> {
+    let mut script = Command::new(workspace::root().join("research/bench/gpu/bundle"));
+    tools::output(script.stdout(Stdio::inherit()).stderr(Stdio::inherit()))?;
+    Ok(())
 }
