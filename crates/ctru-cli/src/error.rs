@@ -1,6 +1,6 @@
 //! The errors of the program. Each message names the file and the problem.
 
-use std::io;
+use std::{fmt, io};
 
 use ctru_kem::WrongAnswer;
 use ctru_kem::engine::EngineError;
@@ -9,7 +9,6 @@ use ctru_kem::engine::RuntimeError;
 use ctru_math::backend::{Unavailable, UnknownBackend};
 use thiserror::Error;
 
-use crate::names::PathOrStdio;
 use crate::problem::Problem;
 
 /// The reason why a command failed.
@@ -126,7 +125,7 @@ pub(crate) enum Error {
 
 impl Error {
     /// Returns that a file has contents with which an operation cannot begin.
-    pub(crate) fn contents(file: &PathOrStdio, problem: impl Into<Problem>) -> Self {
+    pub(crate) fn contents(file: &dyn fmt::Display, problem: impl Into<Problem>) -> Self {
         Self::Contents { file: file.to_string(), problem: problem.into() }
     }
 }
