@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 
 use super::notices;
-use super::programs::{built, contents, glibc};
+use super::programs::{built, contents, glibc, packages};
 use super::workshop::Workshop;
 use crate::{IoContext, Result, workspace};
 
@@ -23,7 +23,7 @@ pub(super) fn make(shop: &Workshop) -> Result<()> {
         ("DEBIAN/control", control(&shop.version, glibc(shop, &built)?)),
         ("usr/lib/systemd/system/ctru-server.service", unit.replace("/usr/local/bin", "/usr/bin")),
         ("usr/lib/sysusers.d/ctru-server.conf", GROUP.to_owned()),
-        (&format!("usr/share/doc/ctru/{}", notices::FILE), notices::text(shop)?),
+        (&format!("usr/share/doc/ctru/{}", notices::FILE), notices::text(shop, packages())?),
         (&format!("usr/{LIBRARIES}/pkgconfig/ctru.pc"), for_pkg_config(&shop.version)),
     ] {
         shop.put(&folder.join(path), text)?;

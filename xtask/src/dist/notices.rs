@@ -5,17 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::programs;
 use super::workshop::Workshop;
 use crate::{Error, IoContext, Result, isolated, sources};
 
 /// The name of the file.
 pub(super) const FILE: &str = "THIRD-PARTY.txt";
 
-/// Returns each text once, below the crates that have it.
-pub(super) fn text(shop: &Workshop) -> Result<String> {
+/// Returns each text once, below the crates that have it. `packages` are the options of cargo that
+/// name what was built.
+pub(super) fn text(
+    shop: &Workshop,
+    packages: impl Iterator<Item = &'static str>,
+) -> Result<String> {
     let tree = ["tree", "--locked", "--edges=normal", "--target=all", "--prefix=none"];
-    let arguments = tree.into_iter().chain(["--format={p}|{l}|"]).chain(programs::packages());
+    let arguments = tree.into_iter().chain(["--format={p}|{l}|"]).chain(packages);
     let list = shop.call("cargo", arguments)?;
     let registries = isolated::home_of("cargo").join("registry/src");
     let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -53,7 +53,7 @@ fn archive(shop: &Workshop, processor: &str, folder: &Path) -> Result<()> {
     let name = format!("ctru-{}-{processor}-linux-glibc2.{glibc}", shop.version);
     let others = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"].map(|file| (file, file));
     let gathered = shop.gather(&name, &contents(folder, "", "lib", &others))?;
-    shop.put(&gathered.join(notices::FILE), notices::text(shop)?)?;
+    shop.put(&gathered.join(notices::FILE), notices::text(shop, packages())?)?;
     shop.pack(&gathered, &name)
 }
 
