@@ -133,36 +133,48 @@ fn more_callers_get_the_results_of_the_cpu() {
     }
 }
 
-/// Checks that callers who meet share launches, and that a lone caller has one launch per batch.
+/// Checks that callers who come while a launch is under way share the next one, and that a lone
+/// caller has one launch per batch.
 #[test]
 fn callers_share_launches() {
-    type P = CtruPrime653;
-    const CALLERS: usize = 6;
-    const BATCHES: usize = 4;
+    const OTHERS: usize = 5;
     let device = FailingDevice::new();
     let options = DeviceOptions { chunk: 8, slots: 2, ..emulated_by(merging(8, 1)) };
     let engine = DeviceEngine::new(device.clone(), options).unwrap();
-    let key = DecapsulationKey::<P>::generate_deterministic(&[1; 32], &[2; 32]).encapsulation_key();
-    let call = |begin: &Barrier| {
-        begin.wait();
-        for _ in 0..BATCHES {
-            let (mut ciphertext, mut secret) = ([Ciphertext::default()], [SharedSecret::default()]);
-            let seeds = Seeds::Each(&[[7; 32]]);
-            engine.encapsulate(Keys::One(&key), seeds, &mut ciphertext, &mut secret).unwrap();
-        }
+    let key = DecapsulationKey::<CtruPrime653>::generate_deterministic(&[1; 32], &[2; 32]);
+    let key = key.encapsulation_key();
+    let call = || {
+        let (mut ciphertext, mut secret) = ([Ciphertext::default()], [SharedSecret::default()]);
+        let seeds = Seeds::Each(&[[7; 32]]);
+        engine.encapsulate(Keys::One(&key), seeds, &mut ciphertext, &mut secret).unwrap();
     };
-    call(&Barrier::new(1));
-    let alone = device.launches();
-    assert_eq!(alone, BATCHES);
-    let begin = Barrier::new(CALLERS);
-    thread::scope(|scope| {
-        for _ in 0..CALLERS {
-            scope.spawn(|| call(&begin));
+    call();
+    call();
+    assert_eq!(device.launches(), 2);
+    // A caller writes its key and its seed to the memory of its group. The first one launches then,
+    // and the device holds it.
+    let before = device.calls();
+    let wait_for = |calls| {
+        for _ in 0..10_000 {
+            if device.calls() >= before + calls {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
         }
+        device.release();
+        panic!("the callers do not meet");
+    };
+    device.hold_after(2);
+    thread::scope(|scope| {
+        scope.spawn(call);
+        wait_for(3);
+        for _ in 0..OTHERS {
+            scope.spawn(call);
+        }
+        wait_for(3 + 2 * OTHERS);
+        device.release();
     });
-    let together = device.launches() - alone;
-    // At most one launch is under way, so the batches of the others meet while it runs.
-    assert!(together <= CALLERS * BATCHES / 2, "{together} launches");
+    assert_eq!(device.launches(), 4);
 }
 
 /// Checks that batches are merged up to the number of operations of a group, and up to 64 KiB of
