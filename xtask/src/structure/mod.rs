@@ -1,7 +1,7 @@
 //! Checks the structure of the workspace: crates and modules.
 //!
-//! - [`modules`]: the modules of a crate form no cycle.
-//! - [`crates`]: no crate depends on one above it.
+//! - `modules`: the modules of a crate form no cycle.
+//! - `crates`: no crate depends on one above it.
 
 mod crates;
 mod modules;
