@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import ctru
 
 # A shell starts programs in the background with this signal ignored. Tests send it.
@@ -35,6 +37,12 @@ def key_pairs(set: Any = "761", encoding: Any = "mixed-radix", count: int = 64) 
     for array in arrays:
         array.flags.writeable = False
     return arrays
+
+
+def refused(error: Any, match: str | None, call: Any, *arguments: Any, **options: Any) -> None:
+    """Checks that a call raises an exception whose text matches."""
+    with pytest.raises(error, match=match):
+        call(*arguments, **options)
 
 
 def records(folder: Path, name: str) -> list[dict[str, Any]]:

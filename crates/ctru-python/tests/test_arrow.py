@@ -5,7 +5,7 @@ import random
 
 import pyarrow as pa
 import pytest
-from conftest import SETS
+from conftest import SETS, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,13 +160,11 @@ def test_secrets_are_wiped_after_an_error(spy, monkeypatch):
     one = [batch.slice(0, 2) for batch in (rows, keys, sent)]
     operations = [ctru.arrow.generate, ctru.arrow.encapsulate, ctru.arrow.decapsulate]
     for operation, batch in zip(operations, one, strict=True):
-        with pytest.raises(MemoryError):
-            operation(batch, **SEEDS)
+        refused(MemoryError, None, operation, batch, **SEEDS)
         assert {*spy.wiped()} == {True}
     # The array of a batch that is stopped is wiped by the engine itself, which this one is not.
     spy.stopped = (7,)
-    with pytest.raises(KeyboardInterrupt):
-        ctru.arrow.generate(rows, **SEEDS)
+    refused(KeyboardInterrupt, None, ctru.arrow.generate, rows, **SEEDS)
     assert spy.wiped() == [True, False]
 
 
@@ -201,31 +199,29 @@ def test_bad_batches():
             [keys.column("row"), pa.array(values, kind or pa.binary(1158))], ["row", "public_key"]
         )
 
-    def refused(error, match, batch, **options):
-        with pytest.raises(error, match=match):
-            ctru.arrow.encapsulate(batch, device="cpu", **options)
+    def bad(error, match, batch, **options):
+        refused(error, match, ctru.arrow.encapsulate, batch, device="cpu", **options)
 
-    bad = [rows[0], rows[1], bytes(1158), rows[3]]
-    refused(ctru.InvalidKey, "row 2 of the column 'public_key'", with_keys(bad))
+    wrong = [rows[0], rows[1], bytes(1158), rows[3]]
+    bad(ctru.InvalidKey, "row 2 of the column 'public_key'", with_keys(wrong))
     seeds = {"seed": bytes(32), "context": "x"}
-    refused(ctru.InvalidKey, "row 2 of the column 'public_key'", with_keys(bad), **seeds)
-    refused(ValueError, "row 1 of the column 'public_key' is null", with_keys([rows[0], None] * 2))
-    refused(ValueError, "row 3 .* 7 bytes", with_keys([*rows[:3], b"1234567"], pa.binary()))
-    refused(TypeError, "fixed_size_binary", with_keys([[1]] * 4, pa.list_(pa.int8())))
-    refused(TypeError, "fixed_size_binary", with_keys([b"12"] * 4, pa.binary(2)))
-    refused(ValueError, "0 columns 'key'", keys, public_key="key")
-    refused(ValueError, "2 columns", keys.append_column("public_key", keys.column("public_key")))
-    refused(ValueError, "context", keys, seed=bytes(32))
-    refused(ValueError, "seed", keys, context="x")
-    refused(ValueError, "lost", keys, shared_secret=None)
-    refused(ValueError, "0 columns 'number'", keys, seed=bytes(32), context="x", row="number")
+    bad(ctru.InvalidKey, "row 2 of the column 'public_key'", with_keys(wrong), **seeds)
+    bad(ValueError, "row 1 of the column 'public_key' is null", with_keys([rows[0], None] * 2))
+    bad(ValueError, "row 3 .* 7 bytes", with_keys([*rows[:3], b"1234567"], pa.binary()))
+    bad(TypeError, "fixed_size_binary", with_keys([[1]] * 4, pa.list_(pa.int8())))
+    bad(TypeError, "fixed_size_binary", with_keys([b"12"] * 4, pa.binary(2)))
+    bad(ValueError, "0 columns 'key'", keys, public_key="key")
+    bad(ValueError, "2 columns", keys.append_column("public_key", keys.column("public_key")))
+    bad(ValueError, "context", keys, seed=bytes(32))
+    bad(ValueError, "seed", keys, context="x")
+    bad(ValueError, "lost", keys, shared_secret=None)
+    bad(ValueError, "0 columns 'number'", keys, seed=bytes(32), context="x", row="number")
     negative = keys.set_column(0, "row", pa.array([-1, 0, 1, 2]))
-    refused(ValueError, "2\\*\\*64", negative, **seeds)
+    bad(ValueError, "2\\*\\*64", negative, **seeds)
     texts = keys.set_column(0, "row", pa.array(list("abcd")))
-    refused(TypeError, "uint64", texts, **seeds)
-    refused(TypeError, "RecordBatch", {"row": [1]})
-    with pytest.raises(ValueError, match="lost"):
-        ctru.arrow.generate(numbered([1]), private_key=None)
+    bad(TypeError, "uint64", texts, **seeds)
+    bad(TypeError, "RecordBatch", {"row": [1]})
+    refused(ValueError, "lost", ctru.arrow.generate, numbered([1]), private_key=None)
     assert (
         ctru.arrow.encapsulate(keys, shared_secret=None, **SEEDS).schema.names[-1] == "ciphertext"
     )

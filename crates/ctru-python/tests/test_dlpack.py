@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import engine, key_pairs
+from conftest import engine, key_pairs, refused
 
 PUBLIC, CIPHERTEXT, SECRET = 1158, 952, 32
 SEEDS = {"seed": bytes(32), "context": "dlpack"}
@@ -117,8 +117,7 @@ def test_a_tensor_is_read_and_freed_once(layout, deleter):
     assert tensor.is_taken()
     assert tensor.deleted == deleter
     # A capsule can be used once.
-    with pytest.raises(ValueError, match=r"PyCapsule of public_keys .* has been used"):
-        engine().encapsulate(tensor)
+    refused(ValueError, r"PyCapsule of public_keys .* has been used", engine().encapsulate, tensor)
     assert tensor.deleted == deleter
 
 
@@ -218,15 +217,13 @@ def test_fields_that_are_honoured():
 @pytest.mark.parametrize("layout", [Versioned, Legacy])
 def test_fields_that_are_refused(layout, fields, error, match):
     tensor = Tensor(rows(), layout, **fields)
-    with pytest.raises(error, match=f"public_keys.*{match}"):
-        engine().encapsulate(tensor)
+    refused(error, f"public_keys.*{match}", engine().encapsulate, tensor)
     assert tensor.deleted == 1
 
 
 def test_another_version_is_left_alone():
     tensor = Tensor(rows(), major=2)
-    with pytest.raises(ValueError, match=r"public_keys has version 2\.3 of DLPack"):
-        engine().encapsulate(tensor)
+    refused(ValueError, r"public_keys has version 2\.3 of DLPack", engine().encapsulate, tensor)
     assert not tensor.is_taken()
     assert tensor.deleted == 0
 
@@ -247,7 +244,6 @@ def test_tensors_for_results():
         ({"layout": Legacy}, "before 1.0"),
     ]:
         tensor = Tensor(parts[1], **options)
-        with pytest.raises(ValueError, match=rf"out\[1\] .*{match}"):
-            call(parts[0], tensor)
+        refused(ValueError, rf"out\[1\] .*{match}", call, parts[0], tensor)
         assert tensor.deleted == 1
     assert all((part == 7).all() for part in parts)

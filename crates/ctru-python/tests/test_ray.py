@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import refused
 
 import ctru
 import ctru.arrow
@@ -205,7 +206,7 @@ def test_a_job_without_a_seed_file_is_resumed(cluster, tmp_path, seed_file, caps
     assert second.exists()
 
 
-def refused(command, match, capsys):
+def fails(command, match, capsys):
     capsys.readouterr()
     assert main(command) == 1
     told = capsys.readouterr().err
@@ -224,23 +225,22 @@ def test_the_input_of_a_job_stays_the_same(cluster, tmp_path, seed_file, capsys)
     begun = _job.over_files(_work(seed_file), keys, None)
     (other / first.name).replace(keys / first.name)
     changed = f"1 of 2 input files have changed since, such as {first.name}"
-    refused(command, changed, capsys)
+    fails(command, changed, capsys)
     # An actor sees it too.
     worker = _job.PartWorker(_work(seed_file), None)
     worker.run(begun.parts[1])
-    with pytest.raises(_job.JobError, match="has changed since the job began"):
-        worker.run(begun.parts[0])
+    refused(_job.JobError, "has changed since the job began", worker.run, begun.parts[0])
     # A file of the results is compared with its own input.
     record = json.loads((out / _job.RECORD).read_text())
     record["files"][first.name] = _files.fingerprint(keys / first.name)
     (out / _job.RECORD).write_text(json.dumps(record))
-    refused(command, f"{first.name} of this job was made from another input", capsys)
+    fails(command, f"{first.name} of this job was made from another input", capsys)
     first.unlink()
     assert main(command) == 0
     (keys / second.name).unlink()
-    refused(command, "another input: files were added or removed", capsys)
+    fails(command, "another input: files were added or removed", capsys)
     (keys / first.name).write_bytes(b"PAR1 no footer PAR1")
-    refused(command, "is not a Parquet file", capsys)
+    fails(command, "is not a Parquet file", capsys)
 
 
 def _work(seed_file, **options):
@@ -278,8 +278,7 @@ def test_file_systems_without_links(tmp_path, monkeypatch, code):
     new, path = tmp_path / "new", tmp_path / "file"
     new.write_bytes(b"1")
     if code == errno.EIO:
-        with pytest.raises(OSError, match="no links"):
-            _files.publish(new, path)
+        refused(OSError, "no links", _files.publish, new, path)
         return
     assert _files.publish(new, path)
     new.write_bytes(b"2")
@@ -297,10 +296,10 @@ def test_a_folder_has_one_driver(cluster, tmp_path, seed_file, capsys):
         path.touch()
     with _files.locked(out):
         command = ["keygen", "--count", "5", *options(seed_file, out)]
-        refused(command, "another job is running in the folder", capsys)
+        fails(command, "another job is running in the folder", capsys)
         assert unfinished.exists()
     # What a run has left is removed by the next one, however that ends.
-    refused([*command, "--actors", "0"], "actors is 0", capsys)
+    fails([*command, "--actors", "0"], "actors is 0", capsys)
     assert not unfinished.exists()
     assert main(command) == 0
     assert all(path.exists() for path in others)
@@ -319,15 +318,13 @@ def test_nodes_with_other_seeds(cluster, tmp_path, monkeypatch):
     work = _job.Work("keygen", seed_file=str(seed), context="x", device="cpu")
     monkeypatch.setattr(_job, "PartWorker", Other)
     job = _job.key_generation(work, 1000, 1, None)
-    with pytest.raises(_job.JobError, match="the seed file"):
-        _job.run(job, actors=2, threads=1, quiet=True)
+    refused(_job.JobError, "the seed file", _job.run, job, actors=2, threads=1, quiet=True)
     assert len(job.done) < 1000
     assert len({done.seed for done in job.done.values()}) <= 1
     # What an actor says of a part counts too.
     job = _job.key_generation(work, 2, 1, None)
     job.take(job.parts[0], _job.Done(1, 0, "1", None))
-    with pytest.raises(_job.JobError, match="different seeds"):
-        job.take(job.parts[1], _job.Done(1, 0, "2", None))
+    refused(_job.JobError, "different seeds", job.take, job.parts[1], _job.Done(1, 0, "2", None))
     assert list(job.done) == [job.parts[0].name]
 
 
@@ -385,7 +382,7 @@ def test_files_that_would_be_left_out(cluster, tmp_path, seed_file, capsys):
         path = keys / path
         path.parent.mkdir(parents=True, exist_ok=True)
         make(path)
-        refused(job, match, capsys)
+        fails(job, match, capsys)
         path.unlink()
 
     def copy(path):
@@ -401,15 +398,15 @@ def test_files_that_would_be_left_out(cluster, tmp_path, seed_file, capsys):
     bad("twice.parquet", "are the same", lambda path: path.symlink_to(whole))
     bad("twice.parquet", "are the same", lambda path: path.hardlink_to(whole))
     assert not (tmp_path / "sent").exists()
-    refused(encaps(keys, keys / "below/sent", seed_file), "none inside it", capsys)
+    fails(encaps(keys, keys / "below/sent", seed_file), "none inside it", capsys)
     empty = tmp_path / "empty"
     (empty / "below").mkdir(parents=True)
-    refused(encaps(empty, tmp_path / "x", seed_file), "no Parquet files", capsys)
-    refused(encaps(whole, tmp_path / "x", seed_file), "no Parquet files", capsys)
+    fails(encaps(empty, tmp_path / "x", seed_file), "no Parquet files", capsys)
+    fails(encaps(whole, tmp_path / "x", seed_file), "no Parquet files", capsys)
     own = tmp_path / "own"
     (own / "below").mkdir(parents=True)
     copy(own / "below/part.parq")
-    refused(encaps(keys, own, seed_file), "Parquet files of no job", capsys)
+    fails(encaps(keys, own, seed_file), "Parquet files of no job", capsys)
     assert main(job) == 0
 
 
@@ -480,7 +477,7 @@ def test_a_cluster_without_a_gpu(cluster, tmp_path, seed_file, capsys):
     if ray.cluster_resources().get("GPU"):
         pytest.skip("there is a GPU")
     command = ["keygen", "--count", "5", "--quiet", "--seed-file", seed_file, "--context", "x"]
-    refused([*command, "--device", "cuda"], "no node of the cluster has a GPU", capsys)
+    fails([*command, "--device", "cuda"], "no node of the cluster has a GPU", capsys)
     with pytest.raises(ctru.ray.JobError, match="no node of the cluster has a GPU"):
         ctru.ray.generate_public_keys(5, seed_file=seed_file, context="x", device="cuda")
 
@@ -543,12 +540,9 @@ def test_secrets_are_columns_only_if_named(cluster, tmp_path, seed_file):
     # Whoever reads it again gets the same secrets.
     assert ctru.ray.digest(sent, columns) == ctru.ray.digest(sent, columns)
     unsafe = {"include_secrets": False, "device": "cpu"}
-    with pytest.raises(ValueError, match="lost"):
-        ctru.ray.encapsulate(public, **unsafe)
-    with pytest.raises(ValueError, match="include_secrets"):
-        ctru.ray.decapsulate(sent, **unsafe)
-    with pytest.raises(ValueError, match="context"):
-        ctru.ray.encapsulate(public, seed_file=seed_file)
+    refused(ValueError, "lost", ctru.ray.encapsulate, public, **unsafe)
+    refused(ValueError, "include_secrets", ctru.ray.decapsulate, sent, **unsafe)
+    refused(ValueError, "context", ctru.ray.encapsulate, public, seed_file=seed_file)
     with pytest.raises(ValueError, match="batches"):
         ctru.ray.generate_public_keys(5, seed_file=seed_file, context="x", batch_size=0)
     with pytest.raises(ValueError, match="32 bytes"):
@@ -591,18 +585,14 @@ def test_seed_files(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
     for mode in (0o640, 0o604, 0o610):
         path.chmod(mode)
-        with pytest.raises(PermissionError, match=f"{mode:04o}"):
-            read_seed(str(path))
+        refused(PermissionError, f"{mode:04o}", read_seed, str(path))
     path.chmod(0o600)
     for content in (b"", bytes(31), bytes(33)):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="32 bytes"):
-            read_seed(str(path))
+        refused(ValueError, "32 bytes", read_seed, str(path))
     for other in ("/dev/null", str(tmp_path)):
-        with pytest.raises(ValueError, match=f"{other} is not a regular file"):
-            read_seed(other)
-    with pytest.raises(FileNotFoundError):
-        read_seed(str(tmp_path / "none"))
+        refused(ValueError, f"{other} is not a regular file", read_seed, other)
+    refused(FileNotFoundError, None, read_seed, str(tmp_path / "none"))
 
 
 @pytest.fixture
@@ -629,8 +619,7 @@ def test_pipes_are_refused(pipe):
         _job.key_generation(Work("keygen"), 1, 1, path.parent).begin()
 
     for read in (read_seed, _files.is_parquet, _files.fingerprint, _job.read_done, begin):
-        with pytest.raises(ValueError, match="is not a regular file"):
-            read(pipe)
+        refused(ValueError, "is not a regular file", read, pipe)
 
 
 def test_bad_jobs(cluster, tmp_path, seed_file, capsys):
@@ -640,24 +629,24 @@ def test_bad_jobs(cluster, tmp_path, seed_file, capsys):
     assert main(job) == 0
 
     changed = [CONTEXT + "!" if part == CONTEXT else part for part in job]
-    refused(changed, "another context", capsys)
-    refused(["51" if part == "50" else part for part in job], "another rows_per_file", capsys)
+    fails(changed, "another context", capsys)
+    fails(["51" if part == "50" else part for part in job], "another rows_per_file", capsys)
     other = tmp_path / "other"
     assert main(["seed", str(other)]) == 0
     with_other = [str(other) if part == seed_file else part for part in job]
     # First no part is left to do, then one.
-    refused(with_other, "not the one of the parts that are done", capsys)
+    fails(with_other, "not the one of the parts that are done", capsys)
     other.chmod(0o644)
     # The first actor ends the job.
     text = f"an actor cannot start: PermissionError: the seed file {other} has the mode 0644"
-    refused(with_other, text, capsys)
+    fails(with_other, text, capsys)
     (out / "part-00000001.parquet").unlink()
-    refused(with_other, text, capsys)
+    fails(with_other, text, capsys)
     other.chmod(0o600)
-    refused(with_other, "not the one of the parts that are done", capsys)
+    fails(with_other, "not the one of the parts that are done", capsys)
     assert main(job) == 0
-    refused(encaps(out, out, seed_file), "another folder", capsys)
-    refused(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files", capsys)
+    fails(encaps(out, out, seed_file), "another folder", capsys)
+    fails(encaps(tmp_path / "none", tmp_path / "x", seed_file), "no Parquet files", capsys)
     bad = tmp_path / "bad"
     bad.mkdir()
     table = pq.read_table(out / "part-00000000.parquet")
@@ -667,21 +656,21 @@ def test_bad_jobs(cluster, tmp_path, seed_file, capsys):
     table = pa.table({"row": range(count), "public_key": pa.array(rows, pa.binary(1158))})
     pq.write_table(table, bad / "a.parquet")
     told = f"a.parquet: row {count - 1} of the column 'public_key' is not a key"
-    refused(encaps(bad, tmp_path / "y", seed_file), told, capsys)
+    fails(encaps(bad, tmp_path / "y", seed_file), told, capsys)
     assert not list((tmp_path / "y").glob("*parquet*"))
-    refused(encaps(out, bad, seed_file), "Parquet files of no job", capsys)
+    fails(encaps(out, bad, seed_file), "Parquet files of no job", capsys)
     # Files of the job itself that are damaged are named.
     first = out / "part-00000000.parquet"
     whole = first.read_bytes()
     for content in (b"", whole[: len(whole) // 2], whole[:-8] + bytes(8)):
         first.write_bytes(content)
-        refused(job, f"the file {first} of this job cannot be read", capsys)
+        fails(job, f"the file {first} of this job cannot be read", capsys)
     first.unlink()
     assert main(job) == 0
     assert first.read_bytes() == whole
     for content in (b'{"cont', b"[1]", b"\xff", b"3"):
         (out / _job.RECORD).write_bytes(content)
-        refused(job, f"the file {out / _job.RECORD} is not the record of a job", capsys)
+        fails(job, f"the file {out / _job.RECORD} is not the record of a job", capsys)
 
 
 def test_results_that_are_not_kept(cluster, keys, seed_file, expected, capsys):

@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 import pytest
-from conftest import key_pairs
+from conftest import key_pairs, refused
 from test_dlpack import READ_ONLY, Legacy, Tensor, Versioned
 
 import ctru
@@ -129,8 +129,7 @@ def test_arrays_in_several_places_are_refused(run):
     ]:
         on_gpu = (GpuTensor(secrets), GpuTensor(sent))
         fresh = tuple(GpuTensor(part.rows) if isinstance(part, Tensor) else part for part in out)
-        with pytest.raises(ValueError, match=match):
-            run.encapsulate(keys, out=fresh)
+        refused(ValueError, match, run.encapsulate, keys, out=fresh)
     with pytest.raises(ValueError, match="ciphertexts is on the host, and out is on GPU 0"):
         run.decapsulate(GpuTensor(private()), sent, out=GpuTensor(secrets))
     # Not even a single ciphertext.
@@ -155,15 +154,13 @@ def test_other_devices_are_refused(run):
         if named[0] == 1:
             # Tensors on the host are asked for no stream.
             tensor.__class__ = Tensor
-        with pytest.raises(ValueError, match=f"public_keys.*{match}"):
-            run.encapsulate(tensor)
+        refused(ValueError, f"public_keys.*{match}", run.encapsulate, tensor)
     on_host = ctru.Engine("761", "cpu")
     with pytest.raises(
         ValueError, match=r"device \(2, 0\), and this call takes arrays on the host"
     ):
         on_host.encapsulate(GpuTensor(public()))
-    with pytest.raises(ValueError, match="need an engine on a GPU"):
-        on_host.generate(1, kind="cupy")
+    refused(ValueError, "need an engine on a GPU", on_host.generate, 1, kind="cupy")
 
 
 @pytest.mark.parametrize(
@@ -180,8 +177,7 @@ def test_other_devices_are_refused(run):
 )
 def test_fields_that_are_refused(run, fields, error, match):
     tensor = GpuTensor(public(), **fields)
-    with pytest.raises(error, match=f"public_keys.*{match}"):
-        run.encapsulate(tensor)
+    refused(error, f"public_keys.*{match}", run.encapsulate, tensor)
     assert tensor.deleted == 1
 
 
@@ -206,8 +202,7 @@ def test_results_that_are_refused(run):
     over = sent.reshape(-1)[: ROWS * SECRET].reshape(ROWS, SECRET)
     with pytest.raises(ValueError, match=r"out\[1\] shares memory with out\[0\]"):
         run.encapsulate(GpuTensor(public()), out=(GpuTensor(over), GpuTensor(sent)))
-    with pytest.raises(ValueError, match="pass out"):
-        run.encapsulate(GpuTensor(public()))
+    refused(ValueError, "pass out", run.encapsulate, GpuTensor(public()))
     assert (secrets == 7).all()
     assert (sent == 7).all()
 
@@ -232,8 +227,7 @@ def test_new_arrays(run, monkeypatch):
         return CupyArray(rows, Legacy, interface=(rows.ctypes.data, False))
 
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(ImportError, match="need the package cupy"):
-        run.generate(ROWS, kind="cupy")
+    refused(ImportError, "need the package cupy", run.generate, ROWS, kind="cupy")
     cupy = types.ModuleType("cupy")
     cupy.empty, cupy.cuda = empty, types.SimpleNamespace(Device=Device)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
@@ -262,8 +256,7 @@ def test_exceptions_of_other_packages(run, monkeypatch):
         def __dlpack__(self, *, stream, **options):
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        run.encapsulate(Interrupted(public()))
+    refused(KeyboardInterrupt, None, run.encapsulate, Interrupted(public()))
     assert not is_current()
 
 
@@ -298,8 +291,7 @@ def test_keys_from_the_host_are_wiped(run):
 def test_bad_rows_are_named_and_results_are_wiped(run):
     secrets, sent = full(SECRET), full(CIPHERTEXT)
     out = (GpuTensor(secrets), GpuTensor(sent))
-    with pytest.raises(ctru.InvalidKey, match="row 4 of public_keys"):
-        run.encapsulate(GpuTensor(public()), out=out)
+    refused(ctru.InvalidKey, "row 4 of public_keys", run.encapsulate, GpuTensor(public()), out=out)
     assert not secrets.any()
     assert not sent.any()
     secrets[:] = 7
@@ -327,6 +319,5 @@ def test_the_gpu_checks_large_batches_on_the_host(run, rows, first):
     assert not sent.any()
     secrets[:] = 7
     keys = np.repeat(private(1), rows, axis=0)
-    with pytest.raises(ctru.InvalidKey, match=f"row {row} of private_keys"):
-        run.decapsulate(keys, sent, out=secrets)
+    refused(ctru.InvalidKey, f"row {row} of private_keys", run.decapsulate, keys, sent, out=secrets)
     assert not secrets.any()
