@@ -13,33 +13,30 @@ use crate::gpu::Gpu;
 use crate::part::{Part, PartMut};
 
 /// Rows that a batch reads, as the caller gave them.
-pub(crate) struct Input<'a, 'py> {
+pub(crate) struct Input<'py> {
     name: &'static str,
-    source: Source<'a, 'py>,
+    view: View<'py>,
     kind: Kind<'py>,
     row_bytes: usize,
     rows: usize,
 }
 
-enum Source<'a, 'py> {
-    /// The bytes of a key object.
-    Key(&'a [u8]),
-    Array(View<'py>),
-}
-
-impl<'a, 'py> Input<'a, 'py> {
-    /// Returns the row that is a key object, which is the argument `name`.
+impl<'py> Input<'py> {
+    /// Returns the row that is a key object, which is the argument `name`. `parts` returns its
+    /// parameters and its bytes.
     ///
     /// # Errors
     /// `ValueError` if the key belongs to another set than the engine.
-    pub(crate) fn of_key(
+    pub(crate) fn of_key<T: 'py>(
         name: &'static str,
-        (parameters, bytes): (Parameters, &'a [u8]),
+        key: &Bound<'py, T>,
+        parts: for<'a> fn(&'a Bound<'py, T>) -> (Parameters, &'a [u8]),
         of_engine: Parameters,
     ) -> PyResult<Self> {
+        let (parameters, bytes) = parts(key);
         if parameters == of_engine {
-            let (source, row_bytes) = (Source::Key(bytes), bytes.len());
-            return Ok(Self { name, source, kind: Kind::Numpy, row_bytes, rows: 1 });
+            let view = View::of_object(key.clone(), |key| parts(key).1);
+            return Ok(Self { name, view, kind: Kind::Numpy, row_bytes: bytes.len(), rows: 1 });
         }
         Err(value_error(format!(
             "{name} is a key of '{}' with '{}', the engine computes with '{}' and '{}'",
@@ -64,7 +61,7 @@ impl<'a, 'py> Input<'a, 'py> {
         let view = view(object, name, gpu, Some(row_bytes))?;
         let rows = view.rows(name, row_bytes)?;
         let kind = Kind::of(object, &view)?;
-        Ok(Self { name, source: Source::Array(view), kind, row_bytes, rows })
+        Ok(Self { name, view, kind, row_bytes, rows })
     }
 
     /// Returns the number of rows.
@@ -83,10 +80,7 @@ impl<'a, 'py> Input<'a, 'py> {
     /// # Errors
     /// `ValueError` if they are in another place.
     fn check_place(&self, is_key: bool, name: &str, result: &View<'_>) -> PyResult<()> {
-        let place = match &self.source {
-            Source::Key(_) => return Ok(()),
-            Source::Array(view) => view.place(),
-        };
+        let place = self.view.place();
         let (own, of_result) = (place.gpu(), result.place().gpu());
         if own == of_result || (is_key && own.is_none() && self.rows == 1) {
             return Ok(());
@@ -96,25 +90,17 @@ impl<'a, 'py> Input<'a, 'py> {
 }
 
 /// Rows that a batch reads while it runs: one row for each operation, or one that serves all.
-struct Rows<'a, 'py> {
+struct Rows<'py> {
     name: &'static str,
-    source: Noted<'a, 'py>,
+    array: Reading<'py>,
     row_bytes: usize,
     serves_all: bool,
 }
 
-enum Noted<'a, 'py> {
-    Key(&'a [u8]),
-    Array(Reading<'py>),
-}
-
-impl Rows<'_, '_> {
+impl Rows<'_> {
     /// Returns the bytes of the rows of some operations.
     fn of(&self, operations: &Range<usize>) -> Part<'_> {
-        let all = match &self.source {
-            Noted::Key(bytes) => Part::Host(bytes),
-            Noted::Array(array) => array.part(),
-        };
+        let all = self.array.part();
         if self.serves_all {
             return all;
         }
@@ -124,12 +110,12 @@ impl Rows<'_, '_> {
 
 /// A batch: the arrays that it reads, with the keys first, and those for its results. It has noted
 /// that it uses them. If it fails, its results are wiped.
-pub(crate) struct Batch<'a, 'py, const R: usize, const W: usize> {
-    inputs: [Rows<'a, 'py>; R],
+pub(crate) struct Batch<'py, const R: usize, const W: usize> {
+    inputs: [Rows<'py>; R],
     outputs: [Results<'py>; W],
 }
 
-impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
+impl<'py, const R: usize, const W: usize> Batch<'py, R, W> {
     /// Begins a batch. `names` are those of the arrays that are written, and `gpu` is that of the
     /// engine.
     ///
@@ -139,7 +125,7 @@ impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
     pub(crate) fn begin(
         py: Python<'py>,
         gpu: Option<&Arc<Gpu>>,
-        inputs: [Input<'a, 'py>; R],
+        inputs: [Input<'py>; R],
         names: [&'static str; W],
         outputs: [Output<'py>; W],
     ) -> PyResult<Self> {
@@ -157,15 +143,9 @@ impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
             }
         }
         let mut reads = Vec::new();
-        let inputs = inputs.map(|Input { name, source, row_bytes, rows, .. }| {
-            let key = match source {
-                Source::Key(bytes) => Some(bytes),
-                Source::Array(view) => {
-                    reads.push((name, view));
-                    None
-                }
-            };
-            (name, key, row_bytes, rows == 1)
+        let inputs = inputs.map(|Input { name, view, row_bytes, rows, .. }| {
+            reads.push((name, view));
+            (name, row_bytes, rows == 1)
         });
         let mut writes = Vec::new();
         let outputs = outputs.map(|output| {
@@ -175,12 +155,9 @@ impl<'a, 'py, const R: usize, const W: usize> Batch<'a, 'py, R, W> {
         });
         let (reads, writes) = begin(py, reads, writes)?;
         let (mut reads, mut writes) = (reads.into_iter(), writes.into_iter());
-        let inputs = inputs.map(|(name, key, row_bytes, serves_all)| {
-            let source = match key {
-                Some(bytes) => Noted::Key(bytes),
-                None => Noted::Array(reads.next().expect("each array is noted")),
-            };
-            Rows { name, source, row_bytes, serves_all }
+        let inputs = inputs.map(|(name, row_bytes, serves_all)| {
+            let array = reads.next().expect("each array is noted");
+            Rows { name, array, row_bytes, serves_all }
         });
         let outputs = outputs.map(|results| results(writes.next().expect("each array is noted")));
         Ok(Self { inputs, outputs })

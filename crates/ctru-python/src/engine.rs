@@ -152,7 +152,7 @@ impl Engine {
     fn compute<'py, const R: usize, const W: usize, C>(
         &self,
         py: Python<'py>,
-        mut batch: Batch<'_, 'py, R, W>,
+        mut batch: Batch<'py, R, W>,
         count: usize,
         compute: C,
     ) -> PyResult<[Bound<'py, PyAny>; W]>
@@ -277,7 +277,7 @@ impl Engine {
         } = self.sizes;
         let name = "public_keys";
         let keys = match public_keys.cast::<PublicKey>() {
-            Ok(key) => Input::of_key(name, key.get().parts(), self.set)?,
+            Ok(key) => Input::of_key(name, key, |key| key.get().parts(), self.set)?,
             Err(_) => Input::of_array(name, public_keys, self.gpu(), public)?,
         };
         let rows = keys.rows();
@@ -316,7 +316,7 @@ impl Engine {
         } = self.sizes;
         let name = "private_keys";
         let keys = match private_keys.cast::<PrivateKey>() {
-            Ok(key) => Input::of_key(name, key.get().parts(), self.set)?,
+            Ok(key) => Input::of_key(name, key, |key| key.get().parts(), self.set)?,
             Err(_) => Input::of_array(name, private_keys, self.gpu(), private)?,
         };
         let received = Input::of_array("ciphertexts", ciphertexts, self.gpu(), ciphertext)?;

@@ -65,6 +65,18 @@ impl<'py> View<'py> {
         Self { address, length, place, shape, access, _owner: Box::new(owner) }
     }
 
+    /// Returns the view of bytes of an object. They can only be lent by an object that does not
+    /// change them, as a frozen class of this package.
+    pub(crate) fn of_object<T: 'py>(
+        object: Bound<'py, T>,
+        bytes: impl for<'a> FnOnce(&'a Bound<'py, T>) -> &'a [u8],
+    ) -> Self {
+        let content = bytes(&object);
+        let bytes = (content.as_ptr().cast_mut(), content.len());
+        // SAFETY: the bytes live as long as the object, which the view keeps.
+        unsafe { Self::new(bytes, Place::Host, Shape::Flat, Access::READ_ONLY, object) }
+    }
+
     /// Returns the number of bytes.
     pub(crate) fn length(&self) -> usize {
         self.length

@@ -4,7 +4,6 @@
 //! interface".
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr;
 
 use crate::calls;
 
@@ -58,12 +57,13 @@ pub(super) trait Released: Sized {
 
 /// Implements [`Released`].
 macro_rules! released {
-    ($type:ident, $capsule:literal, { $($field:ident: $empty:expr),* }) => {
+    ($type:ident, $capsule:literal) => {
         impl Released for $type {
             const CAPSULE: &'static CStr = $capsule;
 
             fn empty() -> Self {
-                Self { $($field: $empty,)* release: None, private_data: ptr::null_mut() }
+                // SAFETY: pointers, numbers and functions that there may be can all be zero.
+                unsafe { std::mem::zeroed() }
             }
 
             fn release(&mut self) -> &mut Option<unsafe extern "C" fn(*mut Self)> {
@@ -73,30 +73,9 @@ macro_rules! released {
     };
 }
 
-released!(Schema, c"arrow_schema", {
-    format: ptr::null(),
-    name: ptr::null(),
-    metadata: ptr::null(),
-    flags: 0,
-    n_children: 0,
-    children: ptr::null_mut(),
-    dictionary: ptr::null_mut()
-});
-released!(Array, c"arrow_array", {
-    length: 0,
-    null_count: 0,
-    offset: 0,
-    n_buffers: 0,
-    n_children: 0,
-    buffers: ptr::null(),
-    children: ptr::null_mut(),
-    dictionary: ptr::null_mut()
-});
-released!(Stream, c"arrow_array_stream", {
-    get_schema: None,
-    get_next: None,
-    get_last_error: None
-});
+released!(Schema, c"arrow_schema");
+released!(Array, c"arrow_array");
+released!(Stream, c"arrow_array_stream");
 
 /// A structure that is released when this is dropped.
 pub(super) struct Owned<T: Released>(pub(super) T);
