@@ -9,9 +9,8 @@ use ctru_kem::{
     EncapsulationKey, Packed13, SEED_BYTES, SharedSecret,
 };
 use ctru_math::NtruPrimeRing;
-use ctru_measure::Operation;
 
-use super::Subject;
+use super::{Run, Subject, calls};
 
 /// Operations per batch.
 const BATCH: usize = 256;
@@ -35,101 +34,54 @@ pub(super) fn subjects() -> Vec<Subject> {
 }
 
 fn of<P: CtruPrimeSet>() -> Vec<Subject> {
-    let mut subjects = single::<P>();
-    subjects.extend(batch::<P>());
-    subjects
+    let library = ("ctru", ctru_math::backend::in_use().name());
+    let set = <P::Ring as NtruPrimeRing>::N.to_string();
+    let subjects = |batch, operations| {
+        Subject::of_library(library, (&set, P::PARAMETERS.encoding().name()), batch, operations)
+    };
+    let mut both = subjects(1, single::<P>());
+    both.extend(subjects(BATCH, batch::<P>()));
+    both
 }
 
-fn subject<P: CtruPrimeSet>(operation: Operation, batch: usize, run: Box<dyn FnMut()>) -> Subject {
-    Subject {
-        operation,
-        engine: "ctru",
-        backend: ctru_math::backend::in_use().name(),
-        set: <P::Ring as NtruPrimeRing>::N.to_string(),
-        pk_encoding: P::PARAMETERS.encoding().name(),
-        batch,
-        run,
-    }
-}
-
-fn single<P: CtruPrimeSet>() -> Vec<Subject> {
+fn single<P: CtruPrimeSet>() -> [Run; 3] {
     let private = DecapsulationKey::<P>::generate_deterministic(SEED, SEED);
     let public = private.encapsulation_key();
     let (ciphertext, _) = public.encapsulate_deterministic(SEED);
-    vec![
-        subject::<P>(
-            Operation::Keygen,
-            1,
-            Box::new(|| {
-                black_box(DecapsulationKey::<P>::generate_deterministic(
-                    black_box(SEED),
-                    black_box(SEED),
-                ));
-            }),
-        ),
-        subject::<P>(
-            Operation::Encaps,
-            1,
-            Box::new(move || {
-                black_box(black_box(&public).encapsulate_deterministic(black_box(SEED)));
-            }),
-        ),
-        subject::<P>(
-            Operation::Decaps,
-            1,
-            Box::new(move || {
-                black_box(black_box(&private).decapsulate(black_box(&ciphertext)));
-            }),
-        ),
+    let seed = || black_box(SEED);
+    [
+        calls(move || DecapsulationKey::<P>::generate_deterministic(seed(), seed())),
+        calls(move || black_box(&public).encapsulate_deterministic(seed())),
+        calls(move || black_box(&private).decapsulate(black_box(&ciphertext))),
     ]
 }
 
-fn batch<P: CtruPrimeSet>() -> Vec<Subject> {
+fn batch<P: CtruPrimeSet>() -> [Run; 3] {
+    const LENGTHS: &str = "slices of one length";
     let engine = || CpuEngine::with_threads(1).expect("one thread");
     let mut public = vec![EncapsulationKey::<P>::placeholder(); BATCH];
     let mut private = vec![DecapsulationKey::<P>::placeholder(); BATCH];
     let mut ciphertexts = vec![Ciphertext::default(); BATCH];
     let mut secrets = vec![SharedSecret::default(); BATCH];
-    engine()
-        .generate(Seeds::Expand(EXPAND), &mut public, &mut private)
-        .expect("slices of one length");
-    engine()
-        .encapsulate(Keys::Each(&public), Seeds::Expand(EXPAND), &mut ciphertexts, &mut secrets)
-        .expect("slices of one length");
+    let generate = |engine: &CpuEngine, public: &mut [_], private: &mut [_]| {
+        engine.generate(Seeds::Expand(EXPAND), public, private).expect(LENGTHS);
+    };
+    let encapsulate =
+        |engine: &CpuEngine, public: &[_], ciphertexts: &mut [_], secrets: &mut [_]| {
+            let (keys, seeds) = (Keys::Each(public), Seeds::Expand(EXPAND));
+            engine.encapsulate(keys, seeds, ciphertexts, secrets).expect(LENGTHS);
+        };
+    generate(&engine(), &mut public, &mut private);
+    encapsulate(&engine(), &public, &mut ciphertexts, &mut secrets);
 
-    let keygen = {
-        let (engine, mut public, mut private) = (engine(), public.clone(), private.clone());
-        move || {
-            engine
-                .generate(Seeds::Expand(EXPAND), &mut public, &mut private)
-                .expect("slices of one length");
-        }
-    };
-    let encaps = {
-        let (engine, mut ciphertexts, mut secrets) =
-            (engine(), ciphertexts.clone(), secrets.clone());
-        move || {
-            engine
-                .encapsulate(
-                    Keys::Each(&public),
-                    Seeds::Expand(EXPAND),
-                    &mut ciphertexts,
-                    &mut secrets,
-                )
-                .expect("slices of one length");
-        }
-    };
-    let decaps = {
-        let engine = engine();
-        move || {
-            engine
-                .decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets)
-                .expect("slices of one length");
-        }
-    };
-    vec![
-        subject::<P>(Operation::Keygen, BATCH, Box::new(keygen)),
-        subject::<P>(Operation::Encaps, BATCH, Box::new(encaps)),
-        subject::<P>(Operation::Decaps, BATCH, Box::new(decaps)),
+    let (mut new_public, mut new_private) = (public.clone(), private.clone());
+    let (mut sent, mut shared) = (ciphertexts.clone(), secrets.clone());
+    let [making, sending, receiving] = [engine(), engine(), engine()];
+    [
+        calls(move || generate(&making, &mut new_public, &mut new_private)),
+        calls(move || encapsulate(&sending, &public, &mut sent, &mut shared)),
+        calls(move || {
+            receiving.decapsulate(Keys::Each(&private), &ciphertexts, &mut secrets).expect(LENGTHS);
+        }),
     ]
 }

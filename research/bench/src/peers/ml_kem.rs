@@ -3,9 +3,7 @@
 
 use std::hint::black_box;
 
-use ctru_measure::Operation;
-
-use super::Subject;
+use super::{Run, Subject, calls};
 
 /// Returns the operations of the three libraries, each on keys in its own form. The randomness is
 /// constant if the library lets the caller choose it.
@@ -14,21 +12,8 @@ pub(super) fn subjects() -> Vec<Subject> {
     libcrux.into_iter().chain(aws_lc).chain(rust_crypto).collect()
 }
 
-fn of(
-    engine: &'static str,
-    backend: &'static str,
-    operations: [Box<dyn FnMut()>; 3],
-) -> Vec<Subject> {
-    let subject = |(operation, run)| Subject {
-        operation,
-        engine,
-        backend,
-        set: "ML-KEM-768".to_owned(),
-        pk_encoding: "12-bit",
-        batch: 1,
-        run,
-    };
-    Operation::ALL.into_iter().zip(operations).map(subject).collect()
+fn of(library: (&'static str, &'static str), operations: [Run; 3]) -> Vec<Subject> {
+    Subject::of_library(library, ("ML-KEM-768", "12-bit"), 1, operations)
 }
 
 fn libcrux() -> Vec<Subject> {
@@ -38,18 +23,11 @@ fn libcrux() -> Vec<Subject> {
     let public = keys.public_key().clone();
     let (ciphertext, _) = encapsulate(&public, [2; 32]);
     of(
-        "libcrux-ml-kem",
-        "avx2",
+        ("libcrux-ml-kem", "avx2"),
         [
-            Box::new(|| {
-                black_box(generate_key_pair(black_box([1; 64])));
-            }),
-            Box::new(move || {
-                black_box(encapsulate(black_box(&public), black_box([2; 32])));
-            }),
-            Box::new(move || {
-                black_box(decapsulate(black_box(keys.private_key()), black_box(&ciphertext)));
-            }),
+            calls(|| generate_key_pair(black_box([1; 64]))),
+            calls(move || encapsulate(black_box(&public), black_box([2; 32]))),
+            calls(move || decapsulate(black_box(keys.private_key()), black_box(&ciphertext))),
         ],
     )
 }
@@ -62,18 +40,11 @@ fn aws_lc() -> Vec<Subject> {
     let (ciphertext, _) = public.encapsulate().expect("a ciphertext");
     let ciphertext = ciphertext.as_ref().to_vec();
     of(
-        "aws-lc-rs",
-        "assembly",
+        ("aws-lc-rs", "assembly"),
         [
-            Box::new(|| {
-                black_box(DecapsulationKey::generate(&ML_KEM_768).expect("a key"));
-            }),
-            Box::new(move || {
-                black_box(black_box(&public).encapsulate().expect("a ciphertext"));
-            }),
-            Box::new(move || {
-                black_box(key.decapsulate(black_box(&ciphertext[..]).into()).expect("a secret"));
-            }),
+            calls(|| DecapsulationKey::generate(&ML_KEM_768).expect("a key")),
+            calls(move || black_box(&public).encapsulate().expect("a ciphertext")),
+            calls(move || key.decapsulate(black_box(&ciphertext[..]).into()).expect("a secret")),
         ],
     )
 }
@@ -86,20 +57,13 @@ fn rust_crypto() -> Vec<Subject> {
     let (private, public) = (key(), key().encapsulation_key().clone());
     let (ciphertext, _) = public.encapsulate_deterministic(&B32::from([2; 32]));
     of(
-        "ml-kem",
-        "portable",
+        ("ml-kem", "portable"),
         [
-            Box::new(move || {
-                black_box(key());
+            calls(key),
+            calls(move || {
+                black_box(&public).encapsulate_deterministic(black_box(&B32::from([2; 32])))
             }),
-            Box::new(move || {
-                black_box(
-                    black_box(&public).encapsulate_deterministic(black_box(&B32::from([2; 32]))),
-                );
-            }),
-            Box::new(move || {
-                black_box(black_box(&private).decapsulate(black_box(&ciphertext)));
-            }),
+            calls(move || black_box(&private).decapsulate(black_box(&ciphertext))),
         ],
     )
 }

@@ -7,6 +7,7 @@ mod ctru;
 mod ml_kem;
 mod sntrup;
 
+use std::hint::black_box;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -49,7 +50,58 @@ struct Subject {
     pk_encoding: &'static str,
     /// Operations per call of `run`: 1, or the size of a batch.
     batch: usize,
-    run: Box<dyn FnMut()>,
+    run: Run,
+}
+
+/// Calls an operation, or a batch of them.
+type Run = Box<dyn FnMut()>;
+
+/// Returns calls whose results the compiler does not drop.
+fn calls<T>(mut call: impl FnMut() -> T + 'static) -> Run {
+    Box::new(move || {
+        black_box(call());
+    })
+}
+
+impl Subject {
+    /// Returns the three operations of a library.
+    fn of_library(
+        (engine, backend): (&'static str, &'static str),
+        (set, pk_encoding): (&str, &'static str),
+        batch: usize,
+        operations: [Run; 3],
+    ) -> Vec<Self> {
+        let subject = |(operation, run)| Self {
+            operation,
+            engine,
+            backend,
+            set: set.to_owned(),
+            pk_encoding,
+            batch,
+            run,
+        };
+        Operation::ALL.into_iter().zip(operations).map(subject).collect()
+    }
+
+    fn record(&self, statistics: Statistics) -> Record {
+        let single = self.batch == 1;
+        let one_key = single && self.operation != Operation::Keygen;
+        let record = Record {
+            bench: if single { "single" } else { "batch" }.to_owned(),
+            engine: self.engine.to_owned(),
+            device: cpu_name(),
+            backend: self.backend.to_owned(),
+            set: self.set.clone(),
+            pk_encoding: self.pk_encoding.to_owned(),
+            op: self.operation.name().to_owned(),
+            keys: if one_key { KeyUse::One } else { KeyUse::Each },
+            batch: self.batch,
+            transfers: "none".to_owned(),
+            threads: 1,
+            ..Record::default()
+        };
+        record.timed(statistics, self.batch as f64)
+    }
 }
 
 /// The largest number of calls per sample. Few calls are enough, because even the fastest operation
@@ -92,28 +144,6 @@ fn time(calls: usize, run: &mut impl FnMut()) -> f64 {
         run();
     }
     start.elapsed().as_nanos() as f64
-}
-
-impl Subject {
-    fn record(&self, statistics: Statistics) -> Record {
-        let single = self.batch == 1;
-        let one_key = single && self.operation != Operation::Keygen;
-        let record = Record {
-            bench: if single { "single" } else { "batch" }.to_owned(),
-            engine: self.engine.to_owned(),
-            device: cpu_name(),
-            backend: self.backend.to_owned(),
-            set: self.set.clone(),
-            pk_encoding: self.pk_encoding.to_owned(),
-            op: self.operation.name().to_owned(),
-            keys: if one_key { KeyUse::One } else { KeyUse::Each },
-            batch: self.batch,
-            transfers: "none".to_owned(),
-            threads: 1,
-            ..Record::default()
-        };
-        record.timed(statistics, self.batch as f64)
-    }
 }
 
 /// Makes a table of times, and of their ratios to the same operation of the fastest sntrup761 of

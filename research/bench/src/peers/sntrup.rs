@@ -12,10 +12,9 @@ use ctru_kem::ntruprime::{
 };
 use ctru_math::array::Array;
 use ctru_math::{NtruPrimeRing, R761};
-use ctru_measure::Operation;
 use rand_core::{TryCryptoRng, TryRng};
 
-use super::Subject;
+use super::{Run, Subject, calls};
 
 /// The name of the set.
 pub(super) const SET: &str = "sntrup761";
@@ -25,17 +24,8 @@ pub(super) fn subjects() -> Vec<Subject> {
     [pqclean(), sntrup(), sntrup_kem(), ours()].into_iter().flatten().collect()
 }
 
-fn of(engine: &'static str, operations: [Box<dyn FnMut()>; 3]) -> Vec<Subject> {
-    let subject = |(operation, run)| Subject {
-        operation,
-        engine,
-        backend: "avx2",
-        set: SET.to_owned(),
-        pk_encoding: "mixed-radix",
-        batch: 1,
-        run,
-    };
-    Operation::ALL.into_iter().zip(operations).map(subject).collect()
+fn of(engine: &'static str, operations: [Run; 3]) -> Vec<Subject> {
+    Subject::of_library((engine, "avx2"), (SET, "mixed-radix"), 1, operations)
 }
 
 /// Returns the operations of PQClean's code. It draws its randomness from the operating system,
@@ -48,15 +38,9 @@ fn pqclean() -> Vec<Subject> {
     of(
         "pqcrypto-ntruprime",
         [
-            Box::new(|| {
-                black_box(keypair());
-            }),
-            Box::new(move || {
-                black_box(encapsulate(black_box(&public)));
-            }),
-            Box::new(move || {
-                black_box(decapsulate(black_box(&ciphertext), black_box(&private)));
-            }),
+            calls(keypair),
+            calls(move || encapsulate(black_box(&public))),
+            calls(move || decapsulate(black_box(&ciphertext), black_box(&private))),
         ],
     )
 }
@@ -74,15 +58,9 @@ macro_rules! rust {
             of(
                 $engine,
                 [
-                    Box::new(move || {
-                        black_box(Sntrup761::generate_key(keys.restart()));
-                    }),
-                    Box::new(move || {
-                        black_box(black_box(&public).encapsulate(coins.restart()));
-                    }),
-                    Box::new(move || {
-                        black_box(black_box(&private).decapsulate(black_box(&ciphertext)));
-                    }),
+                    calls(move || Sntrup761::generate_key(keys.restart())),
+                    calls(move || black_box(&public).encapsulate(coins.restart())),
+                    calls(move || black_box(&private).decapsulate(black_box(&ciphertext))),
                 ],
             )
         }
