@@ -8,7 +8,7 @@ use csv::{ReaderBuilder, StringRecord};
 use ctru_measure::{Record, Statistics};
 
 use crate::error::Error;
-use crate::records::{figure, kind, operation_and_set};
+use crate::records::{figure, kind, on_gpu, operation_and_set};
 
 /// Convert counters of Nsight Compute to records, one for each kernel and launch configuration
 ///
@@ -83,18 +83,11 @@ fn read(args: &Args) -> Result<Vec<Launches>, Error> {
         }
         let (op, set) = operation_and_set(&row[kernel]);
         let record = Record {
-            bench: kind::COUNTERS.to_owned(),
-            engine: "gpu".to_owned(),
-            device: row[device].to_owned(),
-            backend: "cuda".to_owned(),
-            set: set.to_owned(),
-            op: op.to_owned(),
             batch: number(row, blocks)? as usize,
-            transfers: "none".to_owned(),
             threads: number(row, threads)? as usize,
             commit: args.commit.clone(),
             date: args.date.clone(),
-            ..Record::default()
+            ..on_gpu(kind::COUNTERS, &row[device], set, op)
         };
         let values = metrics.iter().map(|&metric| number(row, metric)).collect::<Result<_, _>>()?;
         let configuration = |r: &Record| (r.op.clone(), r.set.clone(), r.batch, r.threads);

@@ -178,18 +178,12 @@ impl Host<'_> {
         let batch = batch * self.devices.len();
         let transfers = if kind == kind::ON_DEVICE { "none" } else { HostMemory::Pinned.name() };
         let record = Record {
-            bench: kind.to_owned(),
-            engine: "gpu".to_owned(),
-            device: self.name.to_owned(),
-            backend: "cuda".to_owned(),
-            set: SET.to_owned(),
             pk_encoding: Set::PARAMETERS.encoding().name().to_owned(),
-            op: operation.name().to_owned(),
             keys,
             batch,
             transfers: transfers.to_owned(),
             threads,
-            ..Record::default()
+            ..records::on_gpu(kind, self.name, SET, operation.name())
         };
         let gpus = [(figure::GPUS, self.devices.len() as f64)];
         let record = record.timed(statistics, batch as f64);

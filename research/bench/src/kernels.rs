@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ctru_gpu_kernels::table as kernel_table;
 use ctru_gpu_runtime::Device;
 use ctru_kem::engine::cuda::{self, CudaDevice};
-use ctru_measure::{KeyUse, Record, table};
+use ctru_measure::{Record, table};
 
 use crate::error::Error;
 use crate::gpu;
@@ -65,19 +65,8 @@ fn measure(args: &Args, device: CudaDevice, report: Report<'_>) -> Result<(), Er
         }
         let statistics = gpu::time_kernel(&queue, kernel, args.batch)?;
         let (op, set) = records::operation_and_set(kernel.name());
-        let record = Record {
-            bench: kind::KERNEL.to_owned(),
-            engine: "gpu".to_owned(),
-            device: name.clone(),
-            backend: "cuda".to_owned(),
-            set: set.to_owned(),
-            op: op.to_owned(),
-            keys: KeyUse::Each,
-            batch: args.batch as usize,
-            transfers: "none".to_owned(),
-            threads: 1,
-            ..Record::default()
-        };
+        let record = records::on_gpu(kind::KERNEL, &name, set, op);
+        let record = Record { batch: args.batch as usize, ..record };
         report(record.timed(statistics, f64::from(args.batch)))?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ctru_gpu_kernels::simt::Word;
 use ctru_math::kernel::modular::centre;
-use ctru_measure::{Record, cpu_name, sample};
+use ctru_measure::{Record, sample};
 use research_arithmetic::ntt::cyclic::{CyclicError, Transform};
 use research_arithmetic::reduce::{ReduceSum, Reducer, Residue};
 use research_reductions::FactorWord;
@@ -16,7 +16,7 @@ use research_reductions::table::{
 
 use super::{Bench, Options};
 use crate::error::Error;
-use crate::records::{Report, figure, kind};
+use crate::records::{Report, figure, kind, on_cpu};
 
 /// Elements of the array. It fits into the caches.
 const ELEMENTS: usize = 1 << 16;
@@ -24,7 +24,7 @@ const ELEMENTS: usize = 1 << 16;
 const INTERLEAVED: usize = 16;
 
 pub(super) fn measure(options: &Options, bench: Bench, report: Report<'_>) -> Result<(), Error> {
-    let mut visitor = Visitor { options, device: cpu_name(), report, result: Ok(()) };
+    let mut visitor = Visitor { options, report, result: Ok(()) };
     match bench {
         Bench::Reductions => visit_chains(&mut visitor),
         Bench::Ntt => visit_cyclics(&mut visitor),
@@ -34,7 +34,6 @@ pub(super) fn measure(options: &Options, bench: Bench, report: Report<'_>) -> Re
 
 struct Visitor<'a> {
     options: &'a Options,
-    device: String,
     report: Report<'a>,
     /// The first failure. After a failure, nothing is measured.
     result: Result<(), Error>,
@@ -47,16 +46,7 @@ impl Visitor<'_> {
 
     /// Makes a record of one operation per thread.
     fn record(&self, bench: &str, method: &str, threads: usize) -> Record {
-        Record {
-            bench: bench.to_owned(),
-            engine: "cpu".to_owned(),
-            device: self.device.clone(),
-            op: method.to_owned(),
-            batch: threads,
-            transfers: "none".to_owned(),
-            threads,
-            ..Record::default()
-        }
+        Record { batch: threads, threads, ..on_cpu(bench, "", method) }
     }
 
     fn is_wanted(&self, method: &str, modulus: u32) -> bool {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ctru_measure::{KeyUse, Operation, Record};
+use ctru_measure::{Operation, Record};
 
 use crate::error::Error;
 use crate::records::{Records, kind, method};
@@ -58,13 +58,17 @@ fn known() -> Vec<Record> {
 }
 
 /// Returns a record of a known rate in operations per second.
-fn rate(record: Record, per_second: f64) -> Record {
+fn rate(bench: &str, [engine, device]: [&str; 2], [set, op]: [&str; 2], per_second: f64) -> Record {
     Record {
-        keys: KeyUse::Each,
+        bench: bench.to_owned(),
+        engine: engine.to_owned(),
+        device: device.to_owned(),
+        set: set.to_owned(),
+        op: op.to_owned(),
         callers: 1,
         ops_per_s: per_second,
         median_ns_per_op: 1e9 / per_second,
-        ..record
+        ..Record::default()
     }
 }
 
@@ -75,16 +79,9 @@ fn authors_and_peer() -> Vec<Record> {
         for operation in Operation::ALL {
             let Some(known) = references::operations(set, operation) else { continue };
             let of = |engine: &str, set: &str, per_second| {
-                let record = Record {
-                    bench: kind::BATCH.to_owned(),
-                    engine: engine.to_owned(),
-                    device: "NVIDIA H200".to_owned(),
-                    backend: "cuda".to_owned(),
-                    set: set.to_owned(),
-                    op: operation.name().to_owned(),
-                    ..Record::default()
-                };
-                rate(record, per_second)
+                let names = [set, operation.name()];
+                let record = rate(kind::BATCH, [engine, "NVIDIA H200"], names, per_second);
+                Record { backend: "cuda".to_owned(), ..record }
             };
             records.push(of("authors' code", set, known.authors));
             records.extend(known.peer.map(|peer| of("CUDA-PQC", "ML-KEM-768", peer)));
@@ -98,15 +95,7 @@ fn paper_rates() -> Vec<Record> {
     let paper = sources::paper();
     let mut records = Vec::new();
     let mut push = |engine: &str, device: &str, set: &str, op: &str, thousands: f64| {
-        let record = Record {
-            bench: kind::BATCH.to_owned(),
-            engine: engine.to_owned(),
-            device: device.to_owned(),
-            set: set.to_owned(),
-            op: op.to_owned(),
-            ..Record::default()
-        };
-        records.push(rate(record, thousands * 1e3));
+        records.push(rate(kind::BATCH, [engine, device], [set, op], thousands * 1e3));
     };
     for row in &paper.table_7.ctru_prime {
         push("paper, C code", &paper.setting.cpu, &row.set, &row.op, row.c);
@@ -122,16 +111,8 @@ fn paper_rates() -> Vec<Record> {
 fn paper_kernels() -> Vec<Record> {
     let paper = sources::paper();
     let of = |bench: &str, set: &str, method: &str, batch: usize, us: f64| {
-        let record = Record {
-            bench: bench.to_owned(),
-            engine: "paper".to_owned(),
-            device: paper.setting.gpu.clone(),
-            set: set.to_owned(),
-            op: method.to_owned(),
-            batch,
-            ..Record::default()
-        };
-        rate(record, batch as f64 * 1e6 / us)
+        let names = ["paper", paper.setting.gpu.as_str()];
+        Record { batch, ..rate(bench, names, [set, method], batch as f64 * 1e6 / us) }
     };
     let table_4 = &paper.table_4;
     let methods: [(_, &[TensorProducts]); 2] =

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use ctru_measure::{KeyUse, Operation, Record, SeedUse};
+use ctru_measure::{KeyUse, Operation, Record, SeedUse, cpu_name};
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
@@ -301,6 +301,30 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
         }
         found
     })
+}
+
+/// Returns a record of this kind about one thread and data of the CPU.
+pub(crate) fn on_cpu(kind: &str, set: &str, op: &str) -> Record {
+    Record {
+        bench: kind.to_owned(),
+        engine: "cpu".to_owned(),
+        device: cpu_name(),
+        set: set.to_owned(),
+        op: op.to_owned(),
+        transfers: "none".to_owned(),
+        threads: 1,
+        ..Record::default()
+    }
+}
+
+/// Returns a record of this kind about one thread and data of the GPU with this name.
+pub(crate) fn on_gpu(kind: &str, device: &str, set: &str, op: &str) -> Record {
+    Record {
+        engine: "gpu".to_owned(),
+        device: device.to_owned(),
+        backend: "cuda".to_owned(),
+        ..on_cpu(kind, set, op)
+    }
 }
 
 /// Returns the median and the largest of power readings in watts. Without readings, the list is

@@ -17,7 +17,7 @@ use research_reductions::{FactorWord, MODULE};
 
 use super::{Bench, ELEMENTS, Options};
 use crate::error::Error;
-use crate::records::{Report, figure};
+use crate::records::{Report, figure, on_gpu};
 
 pub(super) fn measure(options: &Options, bench: Bench, report: Report<'_>) -> Result<(), Error> {
     let mut laboratory = Laboratory::new(options, report)?;
@@ -111,15 +111,10 @@ impl Laboratory<'_> {
     /// Reports `statistics` of a launch.
     fn report(&mut self, launch: &Launch, statistics: Statistics) -> Result<(), Error> {
         let record = Record {
-            bench: launch.kind.to_owned(),
-            engine: "gpu".to_owned(),
-            device: self.device.clone(),
-            backend: "cuda".to_owned(),
-            op: launch.method.to_owned(),
             batch: launch.batch,
             transfers: launch.transfers.to_owned(),
             threads: launch.threads,
-            ..Record::default()
+            ..on_gpu(launch.kind, &self.device, "", launch.method)
         };
         let figures = [
             (figure::MODULUS, launch.modulus.into()),

@@ -7,11 +7,11 @@ use ctru_gpu_kernels::table;
 use ctru_gpu_runtime::cuda::CudaDevice;
 use ctru_gpu_runtime::{Device, Queue, RuntimeError};
 use ctru_math::Ring;
-use ctru_measure::{Record, Statistics, sample};
+use ctru_measure::{Statistics, sample};
 use research_paper::table as compared;
 
 use super::cost::{self, Work};
-use super::kernels::Devices;
+use super::kernels::{Devices, on_device};
 use super::session::Session;
 use crate::error::Error;
 use crate::gpu;
@@ -108,13 +108,5 @@ fn report(
     statistics: Statistics,
     amount: f64,
 ) -> Result<(), Error> {
-    let record = Record {
-        bench: kind::CEILING.to_owned(),
-        op: op.to_owned(),
-        batch: 1,
-        transfers: "none".to_owned(),
-        threads: 1,
-        ..Record::default()
-    };
-    session.time(statistics, amount, record)
+    session.time(statistics, amount, on_device(kind::CEILING, op, 1))
 }

@@ -5,11 +5,11 @@ use std::hint::black_box;
 
 use ctru_math::mul::Multiplier;
 use ctru_math::{Arithmetic, Poly, SmallPoly, backend};
-use ctru_measure::{Record, cpu_name, sample};
+use ctru_measure::{Record, sample};
 
 use super::session::Session;
 use crate::error::Error;
-use crate::records::kind;
+use crate::records::{kind, on_cpu};
 
 /// Products per repetition, so that reading the clock takes no part of the time.
 const PRODUCTS: u32 = 64;
@@ -27,16 +27,9 @@ pub(super) fn product<R: Arithmetic>(session: &mut Session<'_>) -> Result<(), Er
         Ok(())
     });
     let record = Record {
-        bench: kind::PRODUCT_ON_CPU.to_owned(),
-        engine: "cpu".to_owned(),
-        device: cpu_name(),
         backend: backend::in_use().name().to_owned(),
-        set: session.set.clone(),
-        op: "product by NTTs modulo two primes".to_owned(),
         batch: 1,
-        transfers: "none".to_owned(),
-        threads: 1,
-        ..Record::default()
+        ..on_cpu(kind::PRODUCT_ON_CPU, &session.set, "product by NTTs modulo two primes")
     };
     session.of_cpu(record.timed(statistics, f64::from(PRODUCTS)))
 }
