@@ -16,7 +16,7 @@ import ctru
 # A shell starts programs in the background with this signal ignored. Tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Ray, which one test in a process of its own uses too, would start workers that no test needs.
+# Ray, also that of examples in other processes, would start workers that no test needs.
 os.environ["RAY_prestart_worker_first_driver"] = "0"  # noqa: SIM112
 
 ROOT = Path(__file__).resolve().parents[3]
