@@ -146,21 +146,6 @@ def when_there(folder, count, do):
     return thread
 
 
-# When 8 of the 16 files are there, the four actors have two parts each, and no part is left.
-@pytest.mark.parametrize("files", [3, 8])
-def test_a_job_loses_a_node(kill, keys, tmp_path, seed_file, expected, capsys, slow, files):
-    out = tmp_path / "sent"
-    killed = []
-    slow(0.5, actors=4)
-    thread = when_there(out, files, lambda: (kill(), killed.extend(out.glob("*.parquet"))))
-    told = result(encaps(keys, out, seed_file, actors=4), capsys)
-    thread.join()
-    assert len(killed) < FILES
-    assert (told["rows"], told["files"]) == (ROWS, FILES)
-    assert int(told["digest"], 16) == expected
-    check_files(out, expected)
-
-
 def test_a_job_is_stopped_and_resumed(keys, tmp_path, seed_file, expected, capsys, slow):
     out = tmp_path / "sent"
     command = encaps(keys, out, seed_file)
@@ -490,37 +475,6 @@ def test_a_set_without_kernels_leaves_gpus_alone(monkeypatch):
         assert (work.device, actors, resources.get("num_gpus", 0)) == (device, count, gpus)
 
 
-def test_a_data_set_loses_a_node(kill, tmp_path, seed_file):
-    count = 12_000
-    options = {**of_data(seed_file, 1000), "actors": 2}
-
-    def note(table):
-        """Notes that a batch has come so far, and takes its time."""
-        (tmp_path / uuid.uuid4().hex).touch()
-        time.sleep(1)
-        return table
-
-    data = ctru.ray.generate_public_keys(count, **options)
-    data = data.map_batches(note, batch_format="pyarrow", batch_size=1000)
-    data = ctru.ray.encapsulate(data, include_secrets=True, **options)
-    done = []
-    job = threading.Thread(target=lambda: done.append(data.materialize()))
-    job.start()
-    while len(list(tmp_path.iterdir())) < 4:
-        time.sleep(0.02)
-    assert job.is_alive()
-    kill()
-    job.join()
-    rows = done[0].to_arrow_refs()
-    table = pa.concat_tables([ray.get(ref) for ref in rows]).sort_by("row")
-    assert table.column("row").to_pylist() == list(range(count))
-    keys = ctru.arrow.generate(numbered(0, count), **SEEDS)
-    sent = ctru.arrow.encapsulate(keys, **SEEDS)
-    assert table.column("ciphertext").combine_chunks() == sent.column("ciphertext")
-    columns = ["ciphertext", "shared_secret"]
-    assert ctru.ray.digest(done[0], columns) == ctru.arrow.digest(sent, columns)
-
-
 def test_secrets_are_columns_only_if_named(cluster, tmp_path, seed_file):
     options = of_data(seed_file, 500)
     public = ctru.ray.generate_public_keys(1000, **options).materialize()
@@ -700,6 +654,55 @@ def test_files_with_secrets_are_private(cluster, tmp_path, seed_file):
     secrets = pq.read_table(received).column("shared_secret").combine_chunks()
     keys = ctru.arrow.generate(numbered(0, 64), **SEEDS)
     assert secrets == ctru.arrow.encapsulate(keys, **SEEDS).column("shared_secret")
+
+
+# Tests that kill a node come last: Ray takes seconds to notice that, and would hold up others.
+
+
+# When 8 of the 16 files are there, the four actors have two parts each, and no part is left.
+@pytest.mark.parametrize("files", [3, 8])
+def test_a_job_loses_a_node(kill, keys, tmp_path, seed_file, expected, capsys, slow, files):
+    out = tmp_path / "sent"
+    killed = []
+    slow(0.5, actors=4)
+    thread = when_there(out, files, lambda: (kill(), killed.extend(out.glob("*.parquet"))))
+    told = result(encaps(keys, out, seed_file, actors=4), capsys)
+    thread.join()
+    assert len(killed) < FILES
+    assert (told["rows"], told["files"]) == (ROWS, FILES)
+    assert int(told["digest"], 16) == expected
+    check_files(out, expected)
+
+
+def test_a_data_set_loses_a_node(kill, tmp_path, seed_file):
+    count = 12_000
+    options = {**of_data(seed_file, 1000), "actors": 2}
+
+    def note(table):
+        """Notes that a batch has come so far, and takes its time."""
+        (tmp_path / uuid.uuid4().hex).touch()
+        time.sleep(1)
+        return table
+
+    data = ctru.ray.generate_public_keys(count, **options)
+    data = data.map_batches(note, batch_format="pyarrow", batch_size=1000)
+    data = ctru.ray.encapsulate(data, include_secrets=True, **options)
+    done = []
+    job = threading.Thread(target=lambda: done.append(data.materialize()))
+    job.start()
+    while len(list(tmp_path.iterdir())) < 4:
+        time.sleep(0.02)
+    assert job.is_alive()
+    kill()
+    job.join()
+    rows = done[0].to_arrow_refs()
+    table = pa.concat_tables([ray.get(ref) for ref in rows]).sort_by("row")
+    assert table.column("row").to_pylist() == list(range(count))
+    keys = ctru.arrow.generate(numbered(0, count), **SEEDS)
+    sent = ctru.arrow.encapsulate(keys, **SEEDS)
+    assert table.column("ciphertext").combine_chunks() == sent.column("ciphertext")
+    columns = ["ciphertext", "shared_secret"]
+    assert ctru.ray.digest(done[0], columns) == ctru.arrow.digest(sent, columns)
 
 
 def test_logs_have_no_seed(cluster):
