@@ -618,8 +618,15 @@ fn launches_that_cannot_begin() {
     assert_eq!(broken.rule, Rule::TooSlow);
 }
 
+/// Runs on this many threads of the CPU.
+fn on<T: Send>(threads: usize, job: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(job)
+}
+
 #[test]
-fn blocks_race_unless_they_keep_apart() {
+fn blocks_on_several_threads_do_as_one_by_one() {
+    let waste = "mov.u32 %r20, 0; $L_1: add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, 400; \
+        @%p5 bra $L_1;";
     let numbers: Vec<u32> = (0..64 * 32).collect();
     for (code, ends) in [
         // Each block has its own words, and all read the same.
@@ -628,7 +635,7 @@ fn blocks_race_unless_they_keep_apart() {
         ("st.global.u32 [%rd4], %r5; red.global.add.u32 [%rd1], 1;", true),
         ("atom.global.add.u32 %r9, [%rd1], 1; st.global.u32 [%rd4], %r9;", true),
         ("st.global.u32 [%rd1], %r5;", false),
-        // Each block waits for the one before.
+        // Each block waits for the one before, which would never end if it could not see it.
         (
             "setp.eq.u32 %p2, %r2, 0; @!%p2 bra $L_3; \
              $L_2: ld.relaxed.gpu.global.u32 %r9, [%rd1]; setp.lt.u32 %p1, %r9, %r3; \
@@ -659,7 +666,17 @@ fn blocks_race_unless_they_keep_apart() {
             false,
         ),
     ] {
-        let done = run(code, 64, 32, &numbers, 0);
-        assert_eq!(done.is_ok(), ends, "{code}: {done:?}");
+        let job = || {
+            let text = kernel(&format!("{waste} {code}"));
+            let module = parse(&text).unwrap();
+            let launch =
+                Launch { grid: [64, 1, 1], block: [32, 1, 1], ..Launch::new(&module, "k") };
+            let mut arrays = [words(&numbers), Array::undefined(4 * 64 * 32)];
+            let arguments = [Argument::Array(0), Argument::Array(1), Argument::Number(0)];
+            (launch.run(&mut arrays, &arguments), arrays)
+        };
+        let alone = on(1, job);
+        assert_eq!(alone.0.is_ok(), ends, "{code}: {:?}", alone.0);
+        assert!(on(3, job) == alone, "{code}");
     }
 }

@@ -1,5 +1,7 @@
 //! Memory that knows which of its bytes are defined, and which threads accessed them.
 
+use std::ops::Range;
+
 use super::fault::{Fault, Moment, Rule};
 
 /// How an access touches memory.
@@ -35,6 +37,14 @@ const WORD: usize = 4;
 /// The number of words of a page. Pages that are never accessed take no memory.
 const PAGE: usize = 64;
 
+/// The accesses to the words of a page.
+#[derive(Clone, Debug)]
+struct Page {
+    words: [Word; PAGE],
+    /// The last block that accessed it.
+    block: u32,
+}
+
 /// A piece of memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Region {
@@ -42,28 +52,14 @@ pub(super) struct Region {
     pub(super) defined: Vec<bool>,
     /// Whether kernels may only read it.
     pub(super) is_constant: bool,
-    /// The accesses to the words of each page.
-    pages: Vec<Option<Box<[Word; PAGE]>>>,
+    pages: Vec<Option<Box<Page>>>,
+    /// The pages that blocks have accessed since somebody took this list.
+    touched: Vec<usize>,
 }
 
-/// A number for each lane of a warp, which counts what it has done.
-pub(super) type Clocks = [u32; 32];
-
-/// What comes before an access: what the thread or one that it has met since has done.
-pub(super) struct Past<'w> {
-    pub(super) block: u32,
-    pub(super) warp: u32,
-    /// The clocks of each other warp of the block, and of the thread's own warp.
-    pub(super) known: &'w [Clocks],
-    pub(super) seen: &'w Clocks,
-}
-
-impl Past<'_> {
-    fn has(&self, earlier: &Moment) -> bool {
-        let (warp, lane) = (earlier.thread / 32, earlier.thread as usize % 32);
-        let clocks = if warp == self.warp { self.seen } else { &self.known[warp as usize] };
-        earlier.block == self.block && earlier.clock <= clocks[lane]
-    }
+/// Tells whether an earlier access comes before the present one: the threads have met in between.
+pub(super) trait Order {
+    fn is_before(&self, earlier: &Moment) -> bool;
 }
 
 impl Region {
@@ -78,7 +74,7 @@ impl Region {
 
     pub(super) fn new(bytes: Vec<u8>, defined: Vec<bool>, is_constant: bool) -> Self {
         let pages = bytes.len().div_ceil(WORD * PAGE);
-        Self { bytes, defined, is_constant, pages: vec![None; pages] }
+        Self { bytes, defined, is_constant, pages: vec![None; pages], touched: Vec::new() }
     }
 
     /// Checks an access and remembers it. Returns the index of its first byte.
@@ -88,7 +84,7 @@ impl Region {
         bytes: usize,
         how: Use,
         now: Moment,
-        past: &Past<'_>,
+        order: &impl Order,
     ) -> Result<usize, Fault> {
         let length = self.bytes.len();
         let ends = |start: usize| Some((start, start.checked_add(bytes)?));
@@ -111,16 +107,23 @@ impl Region {
         if !self.is_constant {
             let mut byte = start;
             while byte < end {
-                let page = self.pages[byte / WORD / PAGE]
-                    .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Word::default())));
-                let word = &mut page[byte / WORD % PAGE];
+                let number = byte / WORD / PAGE;
+                let page = self.pages[number].get_or_insert_with(|| {
+                    let words = std::array::from_fn(|_| Word::default());
+                    Box::new(Page { words, block: u32::MAX })
+                });
+                if page.block != now.block {
+                    page.block = now.block;
+                    self.touched.push(number);
+                }
+                let word = &mut page.words[byte / WORD % PAGE];
                 let is_whole = byte.is_multiple_of(WORD) && byte + WORD <= end;
                 if is_whole && word.bytes.is_none() {
-                    word.whole.access(byte, how, now, past)?;
+                    word.whole.access(byte, how, now, order)?;
                     byte += WORD;
                 } else {
                     let bytes = word.bytes.get_or_insert_with(|| Box::new([word.whole; WORD]));
-                    bytes[byte % WORD].access(byte, how, now, past)?;
+                    bytes[byte % WORD].access(byte, how, now, order)?;
                     byte += 1;
                 }
             }
@@ -129,6 +132,74 @@ impl Region {
             self.defined[start..end].fill(true);
         }
         Ok(start)
+    }
+
+    /// Returns the pages that blocks have accessed since the last call.
+    pub(super) fn take_touched(&mut self) -> Vec<usize> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    /// Tells whether blocks of `own` have accessed a word of a page here that blocks of `others`
+    /// have accessed there, not both by reading.
+    pub(super) fn conflicts(
+        &self,
+        own: &Range<u32>,
+        there: &Self,
+        others: &Range<u32>,
+        page: usize,
+    ) -> bool {
+        let (Some(here), Some(there)) = (&self.pages[page], &there.pages[page]) else {
+            return false;
+        };
+        others.contains(&there.block)
+            && here.words.iter().zip(&there.words).any(|(here, there)| {
+                let (here, there) = (here.use_by(own), there.use_by(others));
+                here.is_some() && there.is_some() && (here, there) != (READ, READ)
+            })
+    }
+
+    /// Takes over what blocks of `own` have done there to a page, which conflicts with nothing that
+    /// blocks of `others` have done here.
+    pub(super) fn merge(
+        &mut self,
+        there: &Self,
+        own: &Range<u32>,
+        others: &Range<u32>,
+        page: usize,
+    ) {
+        let is_shared = |page: &Page| others.contains(&page.block);
+        let (Some(to), Some(from)) =
+            (self.pages[page].as_mut().filter(|page| is_shared(page)), &there.pages[page])
+        else {
+            return self.copy(there, page);
+        };
+        to.block = from.block;
+        for (number, (to, from)) in to.words.iter_mut().zip(&from.words).enumerate() {
+            match (from.use_by(own), to.use_by(others)) {
+                (None, _) => {}
+                (Some(_), None) => {
+                    to.clone_from(from);
+                    let start = (page * PAGE + number) * WORD;
+                    let end = (start + WORD).min(self.bytes.len());
+                    self.bytes[start..end].copy_from_slice(&there.bytes[start..end]);
+                    self.defined[start..end].copy_from_slice(&there.defined[start..end]);
+                }
+                // Two blocks have read it, and this remembers both.
+                (Some(_), Some(_)) => to.remember_reads(from, own),
+            }
+        }
+    }
+
+    /// Makes a page the same as it is there.
+    pub(super) fn copy(&mut self, there: &Self, page: usize) {
+        let start = page * PAGE * WORD;
+        let end = (start + PAGE * WORD).min(self.bytes.len());
+        self.bytes[start..end].copy_from_slice(&there.bytes[start..end]);
+        self.defined[start..end].copy_from_slice(&there.defined[start..end]);
+        self.pages[page].clone_from(&there.pages[page]);
     }
 
     pub(super) fn read(&self, start: usize, bytes: usize) -> u64 {
@@ -142,13 +213,51 @@ impl Region {
     }
 }
 
+const READ: Option<Use> = Some(Use::Read);
+
+impl Word {
+    /// Tells how blocks have used it, if they have.
+    fn use_by(&self, blocks: &Range<u32>) -> Option<Use> {
+        let by = |moment: &Moment| moment.clock != 0 && blocks.contains(&moment.block);
+        let traces = self.bytes.as_ref().map_or(std::slice::from_ref(&self.whole), |all| &all[..]);
+        if traces.iter().any(|trace| by(&trace.write) || trace.atomics.iter().any(by)) {
+            return Some(Use::Write);
+        }
+        traces.iter().any(|trace| trace.reads.iter().any(by)).then_some(Use::Read)
+    }
+
+    /// Adds the reads by blocks of `own` to those of another block.
+    fn remember_reads(&mut self, from: &Self, own: &Range<u32>) {
+        let add = |to: &mut Trace, from: &Trace| {
+            let is_own = |read: &&Moment| read.clock != 0 && own.contains(&read.block);
+            for &read in from.reads.iter().filter(is_own) {
+                let place = usize::from(to.reads[0].clock != 0);
+                to.reads[place] = read;
+            }
+        };
+        if self.bytes.is_none() && from.bytes.is_none() {
+            return add(&mut self.whole, &from.whole);
+        }
+        let whole = self.whole;
+        let bytes = self.bytes.get_or_insert_with(|| Box::new([whole; WORD]));
+        let theirs = from.bytes.as_deref().copied().unwrap_or([from.whole; WORD]);
+        bytes.iter_mut().zip(&theirs).for_each(|(to, from)| add(to, from));
+    }
+}
+
 impl Trace {
     /// Checks an access to bytes, the first of which is `byte`, and remembers it.
-    fn access(&mut self, byte: usize, how: Use, now: Moment, past: &Past<'_>) -> Result<(), Fault> {
+    fn access(
+        &mut self,
+        byte: usize,
+        how: Use,
+        now: Moment,
+        order: &impl Order,
+    ) -> Result<(), Fault> {
         let meets = |earlier: &Moment| {
             earlier.clock != 0
                 && (earlier.block, earlier.thread) != (now.block, now.thread)
-                && !past.has(earlier)
+                && !order.is_before(earlier)
         };
         let race = |earlier, is_write| Err(Fault::race(now, earlier, is_write, byte as u64));
         if meets(&self.write) {

@@ -12,6 +12,7 @@
 //! a third one can be missed. An instruction that is not known is refused before the launch begins.
 
 mod arithmetic;
+mod blocks;
 mod exchange;
 mod fault;
 mod float;
@@ -169,11 +170,12 @@ impl<'m> Launch<'m> {
         let bytes = lengths.map(|length| length as u64).chain([shared, local]);
         let bytes = bytes.fold(0, u64::saturating_add).saturating_mul(BYTES_PER_BYTE);
         let registers = code.widths.len() as u64 * threads.div_ceil(32) * BYTES_PER_REGISTER;
+        let bytes = bytes.saturating_add(registers);
         for (what, bytes, most) in [
             ("shared memory", shared, MOST_SHARED),
             ("local memory", local, MOST_LOCAL),
             ("parameters", code.parameter_bytes, MOST_PARAMETERS),
-            ("all memory", bytes.saturating_add(registers), self.most_bytes),
+            ("all memory", bytes, self.most_bytes),
         ] {
             if bytes > most {
                 return Err(Error::Memory { what, bytes, most });
@@ -187,18 +189,30 @@ impl<'m> Launch<'m> {
         }
         let mut memory =
             Memory { regions, shared: Region::default(), arrivals: Default::default(), parameters };
-        let mut left = self.most_instructions;
-        let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
-        let shared = shared as usize;
-        let mut block = Block::new(&code, self.grid, self.block, shared, self.seed, end);
-        let done = (0..blocks as u32).try_for_each(|number| {
-            block.begin(&mut memory, number);
-            block.run(&mut memory, &mut left)
-        });
+        // So many copies of the memory, with a block each, may there be.
+        let most = usize::try_from(self.most_bytes / bytes.max(1));
+        let most = most.unwrap_or(usize::MAX);
+        let done = self.blocks(kernel, &code, shared as usize, &mut memory, most);
         for (array, region) in arrays.iter_mut().zip(memory.regions.drain(first..)) {
             *array = Array { bytes: region.bytes, defined: region.defined };
         }
-        done.map_err(|fault| self.broken(kernel, &code, &fault))?;
+        done
+    }
+
+    fn blocks(
+        &self,
+        kernel: &Function<'_>,
+        code: &Code<'_>,
+        shared: usize,
+        memory: &mut Memory,
+        most: usize,
+    ) -> Result<u64, Error> {
+        let mut left = self.most_instructions;
+        let end = self.most_time.and_then(|time| Instant::now().checked_add(time));
+        let block = || Block::new(code, self.grid, self.block, shared, self.seed, end);
+        let count = self.grid.iter().product();
+        let done = blocks::run(&block, memory, count, &mut left, most);
+        done.map_err(|fault| self.broken(kernel, code, &fault))?;
         Ok(self.most_instructions - left)
     }
 

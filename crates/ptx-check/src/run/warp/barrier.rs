@@ -1,8 +1,7 @@
 //! Barriers of a block.
 
-use super::{Block, State, Warp, join};
+use super::{Block, Clocks, State, Warp, join};
 use crate::run::fault::{Fault, Rule};
-use crate::run::memory::Clocks;
 use crate::run::program::{BARRIERS, Barrier, Op, Source};
 use crate::run::value::{each, low};
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use self::barrier::Arrival;
 use super::APART;
 use super::fault::{Fault, Kind, Moment, Rule};
-use super::memory::{Clocks, Past, Region, Use};
+use super::memory::{Order, Region, Use};
 use super::place;
 use super::program::{Address, BARRIERS, Code, Fixed, Op, Source, Step};
 use super::space::{Space, located};
@@ -81,10 +81,29 @@ struct Warp {
     groups: Lanes,
 }
 
+/// A number for each lane of a warp, which counts what it has done.
+type Clocks = [u32; 32];
+
 /// Makes clocks the later ones of two.
 fn join(all: &mut [Clocks], others: &[Clocks]) {
     for (all, one) in all.iter_mut().flatten().zip(others.iter().flatten()) {
         *all = (*all).max(*one);
+    }
+}
+
+/// What comes before an access: what the thread or one that it has met since has done.
+struct Past<'w> {
+    block: u32,
+    warp: u32,
+    known: &'w [Clocks],
+    seen: &'w Clocks,
+}
+
+impl Order for Past<'_> {
+    fn is_before(&self, earlier: &Moment) -> bool {
+        let (warp, lane) = (earlier.thread / 32, earlier.thread as usize % 32);
+        let clocks = if warp == self.warp { self.seen } else { &self.known[warp as usize] };
+        earlier.block == self.block && earlier.clock <= clocks[lane]
     }
 }
 
