@@ -171,7 +171,8 @@ fn wanted(
     what: &'static str,
     is_wanted: fn(Option<&str>, &[u8]) -> bool,
 ) -> Result<Vec<Vec<u8>>, TlsFileError> {
-    let parts = parts(&fs::read(path)?)?;
+    // The file may also have a private key.
+    let parts = parts(&Zeroizing::new(fs::read(path)?))?;
     let wanted = parts.iter().filter(|part| is_wanted(part.label.as_deref(), &part.bytes));
     let found: Vec<_> = wanted.map(|part| part.bytes.to_vec()).collect();
     if found.is_empty() { Err(missing(what, &parts)) } else { Ok(found) }

@@ -15,13 +15,14 @@ use bytes::Bytes;
 use ctru_kem::{CtruPrime653, DecapsulationKey, MixedRadix};
 use ctru_server::proto::kem_client::KemClient;
 use ctru_server::proto::{DecapsulateRequest, Scheme, SealKeysRequest, decapsulate_request};
-use ctru_server::{Address, SealingKeys, Server, ServerOptions};
+use ctru_server::{Address, ClientTls, SealingKeys, Server, ServerOptions};
 use tonic::Code;
 
+use crate::authority::{Authority, dns, write_private};
 use crate::common::{Slots, TestEngine, decapsulate, encapsulate, engines, pair, start_fast};
 
-/// Where the process finds the path of its sealing keys.
-const VARIABLE: &str = "CTRU_SERVER_TEST_SEALING_KEYS";
+/// Where the process finds the folder of its sealing keys and of its files of TLS.
+const VARIABLE: &str = "CTRU_SERVER_TEST_KEYS";
 /// More sealing keys than a list has room for at first.
 const SEALING_KEYS: usize = 9;
 /// Bytes of a string that does not occur by chance.
@@ -31,12 +32,14 @@ const WORD: usize = 8;
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "`nothing_stays` starts it in another process"]
 async fn served_elsewhere() {
-    let Some(path) = std::env::var_os(VARIABLE) else { return };
+    let Some(folder) = std::env::var_os(VARIABLE).map(PathBuf::from) else { return };
+    let tls = ClientTls { ca: folder.join("tls.pem"), identity: None, name: None };
+    let _client = tls.endpoint("https://localhost").unwrap();
     let mut engine = TestEngine::new(Duration::ZERO);
     engine.slots = Some(Slots::default());
     let options = ServerOptions {
         listen: vec![Address::Tcp(([127, 0, 0, 1], 0).into())],
-        sealing_keys: Some(PathBuf::from(path)),
+        sealing_keys: Some(folder.join("keys")),
         ..ServerOptions::default()
     };
     let server = Server::start(options, engines(engine)).await.unwrap();
@@ -59,15 +62,16 @@ impl Drop for Elsewhere {
 }
 
 impl Elsewhere {
-    /// Starts a server that reads these sealing keys from a pipe.
-    fn start(sealing_keys: &str) -> Self {
+    /// Starts a server that reads these sealing keys from a pipe, and this file of TLS.
+    fn start(sealing_keys: &str, tls: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("keys");
+        write_private(&folder.path().join("tls.pem"), tls.as_bytes());
         let mode = nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR;
         nix::unistd::mkfifo(&pipe, mode).unwrap();
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["wiping::served_elsewhere", "--exact", "--ignored", "--nocapture"])
-            .env(VARIABLE, &pipe)
+            .env(VARIABLE, folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -143,7 +147,11 @@ async fn nothing_stays() {
     let other = pair(&mut calls).await;
     let sent = calls.encapsulate(encapsulate(&other, 1)).await.unwrap().into_inner();
 
-    let there = Elsewhere::start(&lines);
+    let (certificate, tls_key) = Authority::new().sign(vec![dns("localhost")]);
+    // A file of certificates may have a key, too. Other work overwrites the memory of a short file.
+    let tls = [certificate, "\n".repeat(600), tls_key.clone()].concat();
+    let there = Elsewhere::start(&lines, &tls);
+    let base64 = words(tls_key.lines().nth(1).unwrap().as_bytes());
     // `f` comes first in a private key, and `z` last.
     let [f, z] = [words(plain), words(&plain[plain.len() - 32..])];
     let of_secret = words(secret.as_bytes());
@@ -183,11 +191,12 @@ async fn nothing_stays() {
             calls.decapsulate(request).await.unwrap();
         }
         tokio::time::sleep(Duration::from_millis(1500)).await;
-        let found = [&f, &z, &of_secret, &hexadecimal, &raw].map(|words| there.find(words));
+        let found =
+            [&f, &z, &of_secret, &hexadecimal, &raw, &base64].map(|words| there.find(words));
         // Parts of an answer may stay in the buffers of HTTP/2. Each sealing key has one copy,
         // which seals.
-        let [f, z, secret, hexadecimal, raw_keys] = found;
-        let is_wiped = [f, z, hexadecimal] == [0; 3] && secret < of_secret.len();
+        let [f, z, secret, hexadecimal, raw_keys, base64] = found;
+        let is_wiped = [f, z, hexadecimal, base64] == [0; 4] && secret < of_secret.len();
         if is_wiped && raw_keys == raw.len() {
             return;
         }
