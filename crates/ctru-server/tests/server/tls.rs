@@ -1,6 +1,7 @@
 //! Certificates of servers and clients, and the identity of clients.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +10,9 @@ use ctru_server::proto::{
     DecapsulateRequest, DescribeRequest, EncapsulateRequest, decapsulate_request,
     encapsulate_request,
 };
-use ctru_server::{Address, NameKind, Server, ServerOptions, StartError, TlsOptions};
+use ctru_server::{
+    Address, CallSizes, LaneEngine, NameKind, Server, ServerOptions, StartError, TlsOptions,
+};
 use rcgen::SanType;
 use tonic::Code;
 use tonic::transport::Identity;
@@ -168,6 +171,12 @@ async fn unsafe_options_are_refused() {
     let small =
         start(|options| options.service.max_queue = Some(100), Some(authority.options())).await;
     assert!(matches!(small, Err(StartError::Limit { option: "--max-queue", .. })));
+    // Calls of a lane without threads would wait forever.
+    let mut idle = engines(TestEngine::new(Duration::ZERO));
+    let calls = CallSizes { threads: 0, ..CallSizes::CPU };
+    idle.large = Arc::new(LaneEngine::new(TestEngine::new(Duration::ZERO), calls));
+    let idle = Server::start(ServerOptions::default(), idle).await;
+    assert!(matches!(idle, Err(StartError::Limit { option: "the threads of a lane", .. })));
 }
 
 /// The case of a name does not make another client of it, and names with wildcards, several names
