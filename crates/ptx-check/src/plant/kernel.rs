@@ -15,6 +15,15 @@ fn is(read: &Instruction<'_>, opcode: &str, modifiers: &[&str]) -> bool {
     read.opcode == opcode && read.modifiers.starts_with(modifiers)
 }
 
+/// Returns whether an instruction only computes: it accesses no memory and no other thread, and the
+/// next instruction follows.
+fn is_arithmetic(read: &Instruction<'_>) -> bool {
+    !matches!(
+        read.opcode,
+        "ld" | "st" | "atom" | "red" | "bar" | "shfl" | "mma" | "ldmatrix" | "bra" | "ret" | "call"
+    )
+}
+
 /// Returns whether an instruction writes its first operand.
 fn writes(read: &Instruction<'_>) -> bool {
     !matches!(read.opcode, "st" | "bra" | "ret" | "bar" | "exit")
@@ -147,15 +156,15 @@ impl<'a> Kernel<'a> {
         others.flat_map(|(_, read)| self.registers(&read.operands)).any(|other| other == register)
     }
 
-    /// Returns whether a branch skips nothing but moves between registers. The assembler replaces
-    /// such a branch by selections, and these leak nothing.
-    fn skips_moves(&self, site: usize, label: &str) -> bool {
+    /// Returns whether a branch skips nothing but arithmetic. The assembler may replace such a
+    /// branch by selections, and these leak nothing.
+    fn skips_arithmetic(&self, site: usize, label: &str) -> bool {
         let Function { code, labels, .. } = self.function;
         let Some(skipped) = labels.get(label).and_then(|&end| code.get(site + 1..end)) else {
             return false;
         };
         let is_inside = |at: &usize| (site + 1..site + 1 + skipped.len()).contains(at);
-        skipped.iter().all(|read| read.opcode == "mov") && !labels.values().any(is_inside)
+        skipped.iter().all(is_arithmetic) && !labels.values().any(is_inside)
     }
 
     /// Returns the registers that address arithmetic derives from the results of instructions for
@@ -304,7 +313,7 @@ impl<'a> Kernel<'a> {
             }
             Kind::Branch if read.opcode == "bra" => {
                 let [Operand::Name(label)] = read.operands[..] else { return None };
-                let guard = read.guard.filter(|_| !self.skips_moves(site, label))?;
+                let guard = read.guard.filter(|_| !self.skips_arithmetic(site, label))?;
                 let name = self.function.registers[guard.register].name;
                 let not = if guard.holds { "" } else { "!" };
                 vec![format!("xor.pred %mp1, {name}, %mp0;"), format!("@{not}%mp1 bra {label};")]
@@ -455,9 +464,10 @@ mod tests {
     }
 
     #[test]
-    fn branches_over_moves_are_no_places_for_leaks() {
+    fn branches_over_arithmetic_are_no_places_for_leaks() {
         assert!(is_place("\tst.shared.u32 \t[%r1], %r7;"));
         assert!(!is_place("\tmov.b32 \t%r1, %r7;"));
+        assert!(!is_place("\tadd.s32 \t%r1, %r7, 1;\n\txor.b32 \t%r1, %r1, %r7;"));
         assert!(is_place("\tmov.b32 \t%r1, %r7;\n\tst.shared.u32 \t[%r1], %r7;"));
         assert!(is_place("$L_2:\n\tmov.b32 \t%r1, %r7;"));
     }
