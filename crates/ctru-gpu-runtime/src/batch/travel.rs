@@ -62,6 +62,14 @@ impl<T, M> Deref for Rows<'_, T, M> {
     }
 }
 
+impl<T, M> Rows<'_, T, M> {
+    /// Returns whether the slot has a copy of rows on the device.
+    #[must_use]
+    pub fn are_copied(&self) -> bool {
+        matches!(self, Self::Copy(_))
+    }
+}
+
 impl<T: Plain, Q: Queue> Staging<T, Q> {
     /// Adds pinned memory of the same length to memory of the device.
     ///
@@ -127,7 +135,7 @@ impl<Q: Queue> Staging<u8, Q> {
             Source::Host(bytes) => &bytes[range],
             Source::Device(memory) => {
                 let rows = in_place(queue, memory, &range, &self.device)?;
-                if let Rows::Copy(_) = rows {
+                if rows.are_copied() {
                     queue.copy(&*queue.slice::<u8>(memory, range)?, &rows)?;
                 }
                 return Ok(rows);
@@ -208,8 +216,8 @@ pub fn in_place<'a, Q: Queue>(
     Ok(Rows::Copy(queue.slice(other, 0..end - start)?))
 }
 
-/// Copies the bytes `range` of an array from a [copy](Rows::Copy) that kernels have written in its
-/// stead.
+/// Copies the bytes `range` of an array from a [copy](Rows::are_copied) that kernels have written
+/// in its stead.
 ///
 /// # Errors
 /// Errors of the queue.

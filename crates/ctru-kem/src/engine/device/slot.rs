@@ -149,13 +149,16 @@ impl<Q: Queue> Slot<Q> {
         if let Travel::Derived(sent @ 1..) = travels.keys {
             scheme::encode(&mut launches, &scratch.products, &texts.device, sent);
         }
-        queue.launch_all(&launches.list)?;
-        if let (Some(public), Some(Target::Device(to))) = (&public, &outputs.keys) {
-            copy_back(queue, public, *to, public_bytes)?;
-        }
-        if let Some(Target::Device(to)) = &outputs.rows {
-            copy_back(queue, &private, *to, private_bytes)?;
-        }
+        let issued = queue.launch_all(&launches.list).and_then(|()| {
+            if let (Some(public), Some(Target::Device(to))) = (&public, &outputs.keys) {
+                copy_back(queue, public, *to, public_bytes)?;
+            }
+            match &outputs.rows {
+                Some(Target::Device(to)) => copy_back(queue, &private, *to, private_bytes),
+                _ => Ok(()),
+            }
+        });
+        forget(queue, &private, issued)?;
         let (rows, keys) = (host(outputs.rows), host(outputs.keys));
         Ok(Issued { chunk, rows, keys, secrets: None })
     }
@@ -223,7 +226,11 @@ impl<Q: Queue> Slot<Q> {
             (Operation::Decapsulation, _) => scheme::decapsulate(&mut launches, key, to),
             _ => {}
         }
-        queue.launch_all(&launches.list)?;
+        let issued = queue.launch_all(&launches.list);
+        match &encoded {
+            Some(rows) if kind == Kind::Decapsulation => forget(queue, rows, issued)?,
+            _ => issued?,
+        }
         if let Some(Target::Device(to)) = &to_rows {
             copy_back(queue, &ciphertexts, *to, text_bytes)?;
         }
@@ -340,6 +347,17 @@ fn bring_seeds<'a, 'env: 'a, Q: Queue>(
     };
     let are_expanded = matches!(job.seeds, JobSeeds::Expand(_));
     Ok((given, are_expanded.then_some(&**device)))
+}
+
+/// Wipes rows of decapsulation keys if they are a copy, also if the launch of the kernels that read
+/// them has failed. Returns the first error, that of the launch if there is one.
+fn forget<Q: Queue>(
+    queue: &Q,
+    rows: &Rows<'_, u8, Q::Memory>,
+    launched: Result<(), RuntimeError>,
+) -> Result<(), RuntimeError> {
+    let wiped = if rows.are_copied() { queue.wipe(rows) } else { Ok(()) };
+    launched.and(wiped)
 }
 
 /// Returns the memory if it is that of the host.
