@@ -223,7 +223,7 @@ impl Inner {
                 continue;
             };
             if is_ready(since, weight) {
-                let batch = state.queue.take(group, max_batch, now);
+                let batch = state.queue.take(group, max_batch, now, |job| job.is_dead(now));
                 if !state.queue.is_empty() {
                     self.changed.notify_one();
                 }

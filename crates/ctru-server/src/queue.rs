@@ -147,17 +147,27 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
     }
 
     /// Takes jobs of a group at the time `now`, in turns, until they have `most` operations. Takes
-    /// one job at least.
-    pub(crate) fn take(&mut self, group: G, most: usize, now: Instant) -> Vec<Waiting<J>> {
+    /// one job at least. Jobs for which `is_dead` holds bring no operations.
+    pub(crate) fn take(
+        &mut self,
+        group: G,
+        most: usize,
+        now: Instant,
+        is_dead: impl Fn(&J) -> bool,
+    ) -> Vec<Waiting<J>> {
         let mut taken = Vec::new();
         let Some(queue) = self.groups.get_mut(&group) else { return taken };
-        let mut weight = 0;
+        let mut brought = 0;
         while let Some(mut line) = queue.lines.pop_front() {
-            while line.turn < TURN {
-                let fits = |job: &mut Waiting<J>| taken.is_empty() || weight + job.weight <= most;
-                let Some(job) = line.jobs.pop_front_if(fits) else { break };
-                line.turn += job.weight;
-                weight += job.weight;
+            while line.turn < TURN
+                && let Some(first) = line.jobs.front()
+                && let count = if is_dead(&first.job) { 0 } else { first.weight }
+                && (brought == 0 || brought + count <= most)
+                && let Some(job) = line.jobs.pop_front()
+            {
+                line.turn += count;
+                brought += count;
+                queue.weight -= job.weight;
                 self.room.release(line.share, job.room);
                 taken.push(job);
             }
@@ -171,7 +181,6 @@ impl<G: Ord + Copy, J> FairQueue<G, J> {
                 break;
             }
         }
-        queue.weight -= weight;
         if queue.weight == 0 {
             self.groups.remove(&group);
         }
@@ -222,7 +231,7 @@ mod tests {
         for job in 0..3 {
             queue.push((), share(1), (1, job), 8, now).unwrap();
         }
-        let taken = queue.take((), 100, now);
+        let taken = queue.take((), 100, now, |_| false);
         let first: Vec<_> = taken.into_iter().map(|waiting| waiting.job).collect();
         let expected: Vec<_> =
             (0..8).map(|job| (0, job)).chain((0..3).map(|job| (1, job))).chain([(0, 8)]).collect();
@@ -241,7 +250,9 @@ mod tests {
             }
             let mut taken = Vec::new();
             while taken.len() < 2 * TURN {
-                taken.extend(queue.take((), most, now).into_iter().map(|waiting| waiting.job));
+                taken.extend(
+                    queue.take((), most, now, |_| false).into_iter().map(|waiting| waiting.job),
+                );
             }
             assert_eq!(taken, [[0; TURN], [1; TURN]].concat(), "{most}");
         }
@@ -256,7 +267,7 @@ mod tests {
         (0..12_800).for_each(|_| queue.push((), share(1), (1, 1), 1, now).unwrap());
         let mut done = [0_usize; 2];
         for _ in 0..12 {
-            for Waiting { job: (client, weight), .. } in queue.take((), 1024, now) {
+            for Waiting { job: (client, weight), .. } in queue.take((), 1024, now, |_| false) {
                 done[client] += weight;
             }
             assert!(done[0].abs_diff(done[1]) <= 640 + 64, "{done:?}");
@@ -276,7 +287,7 @@ mod tests {
             if !std::mem::replace(&mut waits, true) {
                 queue.push((), share(0), (0, 640), 640, now).unwrap();
             }
-            for Waiting { job: (client, weight), .. } in queue.take((), 1024, now) {
+            for Waiting { job: (client, weight), .. } in queue.take((), 1024, now, |_| false) {
                 done[client as usize] += weight;
                 waits &= client != 0;
             }
@@ -294,9 +305,9 @@ mod tests {
         queue.push('b', share(1), (), 1, after(1)).unwrap();
         // The flood came first, and has a batch before the other client.
         assert_eq!(queue.next(|_, _| true), Some(('a', now, 5000)));
-        assert_eq!(queue.take('a', 100, after(2)).len(), 2);
+        assert_eq!(queue.take('a', 100, after(2), |_| false).len(), 2);
         assert_eq!(queue.next(|_, _| true), Some(('b', after(1), 1)));
-        assert_eq!(queue.take('b', 100, after(3)).len(), 1);
+        assert_eq!(queue.take('b', 100, after(3), |_| false).len(), 1);
         // The time for which jobs wait for others to join them counts from when they came.
         assert_eq!(queue.next(|_, _| true), Some(('a', now, 4900)));
         // It still waits for others, and a group that is full does not wait for it.
@@ -338,8 +349,8 @@ mod tests {
         assert_eq!(queue.remove_if(|&job| job == 1), [1]);
         assert_eq!(queue.next(|_, _| true), Some(('a', after(2), 3)));
         // A job that is larger than the batch comes alone.
-        assert_eq!(queue.take('a', 1, now).len(), 1);
-        assert_eq!(queue.take('a', 1, now).len(), 0);
+        assert_eq!(queue.take('a', 1, now, |_| false).len(), 1);
+        assert_eq!(queue.take('a', 1, now, |_| false).len(), 0);
         assert_eq!(queue.next(|_, _| true), Some(('b', after(3), 1)));
     }
 
@@ -357,7 +368,8 @@ mod tests {
                     if let Some((group, _, queued)) = queue.next(|_, _| true) {
                         let of_group = list.iter().filter(|job| job.0 == group);
                         prop_assert_eq!(queued, of_group.map(|job| job.2).sum::<usize>());
-                        for waiting in queue.take(group, weight, now) {
+                        let is_dead = |job: &(u8, u64, usize)| job.2.is_multiple_of(3);
+                        for waiting in queue.take(group, weight, now, is_dead) {
                             let place = list.iter().position(|job| *job == waiting.job);
                             list.remove(place.unwrap());
                         }

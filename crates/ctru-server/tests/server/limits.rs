@@ -219,6 +219,40 @@ async fn cancelled_messages_are_not_computed() {
     assert_eq!(done.load(Ordering::Relaxed), before);
 }
 
+/// What a client has cancelled takes no turns of what it asks for afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_messages_take_no_turns() {
+    let engine = TestEngine::new(Duration::from_millis(50));
+    let done = Arc::clone(&engine.done);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let pair = pair(&mut calls).await;
+    let mut cancelled = Vec::new();
+    for _ in 0..100 {
+        let messages = tokio_stream::iter([encapsulate(&pair, 1000)]);
+        cancelled.push(calls.encapsulate_stream(messages).await.unwrap());
+    }
+    // Another client always has more in the queue than a batch.
+    let other = server.calls().await;
+    let mut streams = tokio::task::JoinSet::new();
+    for _ in 0..32 {
+        let (mut other, request) = (other.clone(), encapsulate(&pair, 100));
+        streams.spawn(async move {
+            let messages = tokio_stream::iter(std::iter::repeat(request));
+            let mut answers = other.encapsulate_stream(messages).await.unwrap().into_inner();
+            while answers.message().await.is_ok() {}
+        });
+    }
+    until(20, async || waiting(&server).await > 50_000).await;
+    drop(cancelled);
+    let before = done.load(Ordering::Relaxed);
+    let messages = tokio_stream::iter([encapsulate(&pair, 1)]);
+    let mut answers = calls.encapsulate_stream(messages).await.unwrap().into_inner();
+    assert!(answers.message().await.unwrap().is_some());
+    let meanwhile = done.load(Ordering::Relaxed) - before;
+    assert!(meanwhile < 10_000, "{meanwhile} operations of others");
+}
+
 /// Heads that are larger than any client of this service needs are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn large_heads_are_refused() {
