@@ -120,7 +120,7 @@ impl Checked {
     }
 
     /// Returns an engine for devices, with the CPU beside it. The CPU computes one in `one_in`
-    /// operations again.
+    /// operations again, or none without it.
     ///
     /// # Errors
     /// [`EngineError::Threads`] if the system does not start threads.

@@ -171,7 +171,7 @@ impl Inner {
     fn is_done_at_once(&self, job: &Job) -> bool {
         let most = self.engine.calls().at_once;
         let is_short = matches!(job.work.kind(), Kind::Encapsulate | Kind::Decapsulate);
-        // A job without operations may still make the engine, which takes a GPU some seconds.
+        // Even a job without operations may be the first one of its set, which takes a GPU seconds.
         most > 0 && is_short && job.count <= most && self.options.max_delay.is_zero()
     }
 

@@ -1,7 +1,8 @@
 //! Computes batches of jobs of one scheme: reads keys, calls the engine, writes answers.
 //!
-//! This runs on threads of the lanes, never on those of the asynchronous runtime. A job with a
-//! wrong key gets its own fault, and does not disturb the others of its batch.
+//! This runs on threads of the lanes, and for a few operations on a CPU on a thread of the
+//! asynchronous runtime ([`CallSizes::at_once`](crate::CallSizes::at_once)). A job with a wrong key
+//! gets its own fault, and does not disturb the others of its batch.
 
 mod join;
 mod keys;

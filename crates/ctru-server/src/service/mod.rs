@@ -232,7 +232,7 @@ impl State {
         Ok(Prepared { job, answer, answer_bytes })
     }
 
-    /// Queues a job of a unary call, and waits for its answer.
+    /// Submits a job of a unary call to a lane, and waits for its answer.
     ///
     /// # Errors
     /// [`Fault::QueueFull`], or the fault of the job.

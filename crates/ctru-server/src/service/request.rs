@@ -1,5 +1,5 @@
 //! Checks requests before they are queued: sizes, numbers, and permissions. Keys are read later, by
-//! the threads of the lanes.
+//! the thread that computes.
 
 use bytes::Bytes;
 use ctru_kem::{Parameters, SHARED_SECRET_BYTES, Sizes};
