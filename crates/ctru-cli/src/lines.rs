@@ -40,12 +40,12 @@ pub(crate) fn open(from: &PathOrStdio) -> Result<Lines, Error> {
 }
 
 impl Lines {
-    /// Returns the next line without white space around it and without a mark of UTF-8 before it,
-    /// or `None` at the end of the file. A line ends with LF, CR or both.
+    /// Returns the next line without white space around it and without a byte order mark of UTF-8
+    /// before it, or `None` at the end of the file. A line ends with LF, CR or both.
     ///
     /// # Errors
     /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if the line has more than
-    /// [`LONGEST_LINE`] bytes, [`Error::Utf16`] if the file has another encoding than UTF-8.
+    /// [`LONGEST_LINE`] bytes, [`Error::Utf16`] if a line begins with a byte order mark of UTF-16.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Error> {
         loop {
             self.line.clear();

@@ -1,7 +1,7 @@
 //! Reads keys in PEM, as section 2 of RFC 7468 asks of readers.
 //!
 //! Lines may have any length and end with CR, LF or both. White space may stand before and after
-//! each line and between them. Other text may stand around the blocks, and a mark of UTF-8 before
+//! each line and between them. Other text may stand around the blocks, and a byte order mark before
 //! it. Everything else that is not Base64 is refused, although the RFC lets readers pass over it:
 //! whoever damages a key should learn of it.
 //!
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 pub use pkcs8::der::pem::Error;
 
-/// The mark with which some editors begin a text in UTF-8.
+/// The byte order mark, with which some editors begin a text in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 const HYPHENS: &[u8] = b"-----";
 const BEGIN: &[u8] = b"-----BEGIN ";

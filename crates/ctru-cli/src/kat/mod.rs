@@ -102,7 +102,7 @@ fn check_files(files: &[PathOrStdio], chosen: &Chosen, out: &mut dyn Write) -> R
 ///
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, [`Error::LongLine`] if a line is too long,
-/// [`Error::Utf16`] if the file has another encoding than UTF-8,
+/// [`Error::Utf16`] if a line begins with a byte order mark of UTF-16,
 /// [`Error::NoRecords`] if there are no records, [`Error::Engine`] if the engine fails,
 /// [`Error::Report`] if standard output fails.
 fn check_file(

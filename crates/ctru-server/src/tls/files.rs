@@ -86,8 +86,8 @@ fn label<'a>(line: &'a [u8], mark: &str) -> Option<&'a [u8]> {
     line.strip_prefix(mark.as_bytes())?.strip_suffix(b"-----")
 }
 
-/// Divides a file into its parts. White space, text around the blocks and a mark of the order of
-/// bytes are allowed.
+/// Divides a file into its parts. White space, text around the blocks and a byte order mark of
+/// UTF-8 are allowed.
 fn parts(content: &[u8]) -> Result<Vec<Part>, TlsFileError> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     if content.iter().all(u8::is_ascii_whitespace) {

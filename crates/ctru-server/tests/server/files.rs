@@ -59,7 +59,7 @@ async fn right_files_are_accepted() {
     let parameters = pem("EC PARAMETERS", b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07", 64);
     for (what, file) in [
         ("PEM", key.clone().into_bytes()),
-        ("a mark of the order of bytes", mark(&key)),
+        ("a byte order mark", mark(&key)),
         ("white space", indented(&key).into_bytes()),
         ("CRLF", key.replace('\n', "\r\n").into_bytes()),
         ("CR", key.replace('\n', "\r").into_bytes()),
@@ -75,7 +75,7 @@ async fn right_files_are_accepted() {
         assert_eq!(started, Ok(()), "{what}");
     }
     for (what, file) in [
-        ("a mark of the order of bytes", mark(&certificate)),
+        ("a byte order mark", mark(&certificate)),
         ("white space", indented(&certificate).into_bytes()),
         ("DER", der(&certificate)),
         ("a chain", format!("{certificate}{}", authority.pem).into_bytes()),
