@@ -264,9 +264,10 @@ impl<P: ParameterSet> DecapsulationKey<P> {
     /// Generates the key that `seed` and `z` determine (CTRU-Prime: paper, Algorithm 4). `z` is the
     /// secret of implicit rejection. NTRU Prime takes that from `seed`, too, and does not use `z`.
     ///
-    /// Both must be uniform and secret, and each must be used for one key only. They must not serve
-    /// two parameter sets or two encodings: the set is not part of what is hashed, so the same seed
-    /// gives related keys for two sets. A [`KeyPairSeed`](crate::KeyPairSeed) is bound to its set.
+    /// Both must be uniform and secret, and each must be used for one key only. Those of CTRU-Prime
+    /// must not serve two parameter sets or two encodings: the set is not part of what is hashed,
+    /// so the same seed gives related keys for two sets. A [`KeyPairSeed`](crate::KeyPairSeed) is
+    /// bound to its set.
     #[must_use]
     pub fn generate_deterministic(seed: &[u8; SEED_BYTES], z: &[u8; SEED_BYTES]) -> Self {
         let mut key = Self { bytes: Array::zeroed() };
