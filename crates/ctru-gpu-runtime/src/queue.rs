@@ -275,8 +275,9 @@ pub trait Queue: Debug + Send + Sync {
     /// [`RuntimeError::SharedMemory`] if the device has too little for a block. After these errors,
     /// no operation has been issued.
     ///
-    /// `RuntimeError::Emulator`, on an emulated device alone, if the kernel violates a rule of the
-    /// machine or takes longer than the device's limit. The arrays are unchanged then.
+    /// `RuntimeError::Emulator` or `RuntimeError::Interpreter`, on an emulated device alone, if the
+    /// kernel violates a rule of the machine or takes longer than the device's limit. The arrays
+    /// are unchanged then.
     ///
     /// # Panics
     /// On an emulated device, if the code of the kernel panics.

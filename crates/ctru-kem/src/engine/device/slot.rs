@@ -316,8 +316,8 @@ impl<Q: Queue> Slot<Q> {
 /// [`Seeds`](super::launches::Seeds) of a caller or of a slot.
 type BroughtSeeds<'a, M> = (Rows<'a, u64, M>, Option<&'a M>);
 
-/// Makes the seeds of a chunk available to kernels, or the input from which a kernel expands them
-/// to the memory that is returned, too.
+/// Makes the seeds of a chunk available to kernels. If a kernel derives them, makes its input
+/// available, and also returns the memory to which it writes them.
 fn bring_seeds<'a, 'env: 'a, Q: Queue>(
     set: &Set,
     queue: &Q,

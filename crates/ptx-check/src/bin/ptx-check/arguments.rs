@@ -54,7 +54,7 @@ impl Passed {
         Ok(Argument::Bytes { bytes, addresses })
     }
 
-    /// Reads an array or a number, and returns its size.
+    /// Reads an array or a number. Returns it, and the bytes that it takes in a struct.
     fn one(
         &mut self,
         text: &str,
