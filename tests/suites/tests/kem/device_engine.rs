@@ -96,6 +96,7 @@ fn check<P: ParameterSet>(seeds_each: bool) {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn equals_the_cpu_653() {
     check::<CtruPrime653<MixedRadix>>(true);
     check::<CtruPrime653<Packed13>>(false);

@@ -38,6 +38,7 @@ fn check<R: Arithmetic>(count: usize) {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn few_653() {
     check::<R653>(3);
 }

@@ -36,6 +36,7 @@ fn operations_653() {
 }
 
 #[test]
+#[ignore = "takes long; CI runs it"]
 fn operations_761() {
     operations::<CtruPrime761<MixedRadix>>(false, false, 2);
     operations::<CtruPrime761<Packed13>>(true, true, 0);
