@@ -156,6 +156,7 @@ impl BatchEngine for TestEngine {
         parameters: Parameters,
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
+        assert!(self.supports(parameters));
         self.before(0)?;
         self.inner.load_encapsulation_rows(parameters, keys)
     }
@@ -165,6 +166,7 @@ impl BatchEngine for TestEngine {
         parameters: Parameters,
         keys: &[u8],
     ) -> Result<LoadedKeys, EngineError> {
+        assert!(self.supports(parameters));
         self.before(0)?;
         self.inner.load_decapsulation_rows(parameters, keys)
     }

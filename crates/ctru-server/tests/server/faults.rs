@@ -320,6 +320,7 @@ async fn the_cpu_helps_out() {
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
     let sent = calls.encapsulate(encapsulate(&pair, 2)).await.unwrap().into_inner();
+    calls.load_keys(load_public(&pair.public)).await.unwrap();
     let name = calls.load_keys(load_private(&pair.private)).await.unwrap().into_inner().name;
     let key = Some(decapsulate_request::Key::Loaded(name));
     let request = DecapsulateRequest { key, ..decapsulate(&pair, sent.ciphertexts) };
