@@ -8,8 +8,8 @@ use ctru_kem::engine::{BatchEngine, CpuEngine, EngineError, Expand, KeyRows, See
 use crate::gpu::Gpu;
 use crate::part::{Part, PartMut};
 
-/// The engine for rows. All results of a call are in the same place, and so
-/// are all arrays but a key that serves all operations, which may be on the host.
+/// The engine for rows. All results of a call are in the same place, and so are all arrays but a
+/// key that serves all operations, which may be on the host.
 pub(crate) enum Run {
     Cpu(CpuEngine),
     Gpu(Arc<Gpu>),

@@ -2,8 +2,8 @@
 //!
 //! The threads of a warp that are at the same instruction execute it together. Of several groups,
 //! the one at the earliest instruction goes first, so threads that part meet again as soon as they
-//! can. An instruction for several threads of a warp waits for all of them. Blocks run one after
-//! the other.
+//! can. An instruction for several threads of a warp waits for all of them. Blocks run as if one
+//! after the other; `blocks` says how cores share them.
 //!
 //! A launch ends with an [`Error`] at the first access outside of memory, to undefined memory or
 //! without alignment, at the first race, and when threads wait for others in vain. Two threads race
