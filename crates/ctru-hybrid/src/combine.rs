@@ -10,9 +10,9 @@ use crate::params::ParameterSet;
 /// Returns SHA3-256 of `ctru || x25519 || ciphertext || encapsulation_key || label`.
 ///
 /// The ciphertext and the encapsulation key are those of the hybrid, so each of them ends with the
-/// public key of X25519. Both are part of the input because the secret of CTRU-Prime depends on
-/// neither the ciphertext nor on more than 33 bytes of the key. All parts have a fixed length, so
-/// they need no separators.
+/// public key of X25519. Both are part of the input because the secret of CTRU-Prime depends
+/// neither on the ciphertext nor on more than 33 bytes of the key. All parts have a fixed length,
+/// so they need no separators.
 pub(crate) fn combine<P: ParameterSet>(
     ctru: &SharedSecret,
     x25519: &x25519_dalek::SharedSecret,
