@@ -392,7 +392,8 @@ impl Reader<'_> {
                         self.import(&tree, Vec::new());
                         self.module.imports = imports;
                         self.module.globs.truncate(globs);
-                        while !is_punct(tokens.get(at), ';') {
+                        // The last one of a macro may have no semicolon.
+                        while at < tokens.len() && !is_punct(tokens.get(at), ';') {
                             at += 1;
                         }
                     }
@@ -447,7 +448,7 @@ mod tests {
         let three = [
             ("lib.rs", "mod a; mod b; mod c;"),
             ("a.rs", "use crate::b::{X, Y as Z};"),
-            ("b.rs", "macro_rules! m { () => { $crate::c::f() } }"),
+            ("b.rs", "macro_rules! m { () => { $crate::c::f() }; (1) => { use $crate::c::f } }"),
             ("c.rs", "#[derive(Debug)] pub(crate) const X: u8 = { crate::a::f() };"),
         ];
         assert_eq!(cycles(&three).len(), 1);
