@@ -63,11 +63,11 @@ impl OwnKernels {
             let library = package.targets.into_iter().find(is_library)?.name;
             Some((package.name, library, package.metadata))
         });
-        let Some((name, library, mut own)) = package else {
+        let Some((name, library, own)) = package else {
             return Err(Error::NoLibrary { path: manifest_path });
         };
         let settings: Option<Settings> =
-            serde_json::from_value(own["ptx"].take()).map_err(|source| {
+            serde_json::from_value(own["ptx"].clone()).map_err(|source| {
                 let what = format!("[package.metadata.ptx] in {}", path.display());
                 Error::Json { what, source }
             })?;
@@ -180,5 +180,19 @@ mod tests {
         let folder = Path::new("/a/b/kernels");
         assert_eq!(relative(folder, Path::new("/a/b/kernels/src/lib.rs")), "src/lib.rs");
         assert_eq!(relative(folder, Path::new("/a/simt/lib.rs")), "../../simt/lib.rs");
+    }
+    #[test]
+    fn settings_are_optional() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/lib.rs"), "").unwrap();
+        let (path, package) =
+            (folder.path().join("Cargo.toml"), "[workspace]\n[package]\nname='k'\n");
+        for (metadata, arch) in
+            [("", ARCH), ("metadata='words'", ARCH), ("metadata.ptx.arch='sm_90'", "sm_90")]
+        {
+            fs::write(&path, format!("{package}{metadata}")).unwrap();
+            assert_eq!(OwnKernels::read(&path).unwrap().arch(), arch, "{metadata}");
+        }
     }
 }
