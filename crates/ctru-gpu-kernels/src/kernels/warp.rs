@@ -1,7 +1,7 @@
 //! Common functions of the kernels that use one warp per operation.
 //!
-//! Barriers of a warp cost almost nothing. Neighbouring threads access
-//! neighbouring elements of a row, so the hardware coalesces the accesses.
+//! Barriers of a warp cost almost nothing. Neighbouring threads access neighbouring elements of a
+//! row, so the hardware coalesces the accesses.
 
 use ctru_math::kernel::bits::{self, GROUP};
 

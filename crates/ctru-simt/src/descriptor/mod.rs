@@ -234,10 +234,10 @@ impl Kernel {
     /// Returns the same kernel with another block shape. If this shape does not permit
     /// [planes](Shape::in_planes), the grid has one dimension again.
     ///
+    /// A launch checks the shared memory of this shape against the GPU.
+    ///
     /// # Safety
     /// The promise of [`new`](Self::new) holds for this shape.
-    ///
-    /// A launch checks the shared memory of this shape against the GPU.
     ///
     /// # Panics
     /// In the cases of [`new`](Self::new), except for the shared memory.
