@@ -223,6 +223,10 @@ fn threads_work_together() {
     );
     // Thread 1 sets the word, and thread 0 adds to it behind a barrier and keeps the old value.
     assert_eq!(result.unwrap()[..2], [0, first.iter().sum::<u32>()]);
+    // The two lanes of a small block are all that count: none is beyond 9, and none equals another.
+    let few = "setp.gt.u32 %p1, %r2, 9; vote.sync.uni.pred %p1, %p1, -1; and.b32 %r8, %r2, 1;
+        match.any.sync.b32 %r9, %r8, -1; @%p1 add.s32 %r9, %r9, 8; st.global.u32 [%rd4], %r9;";
+    assert_eq!(run(few, 1, 2, &[], 0).unwrap(), [9, 10]);
     let chosen = "elect.sync %r8|%p1, 0xffffffff; @%p1 add.s32 %r8, %r8, 7;
         st.global.u32 [%rd4], %r8;";
     assert_eq!(run(chosen, 1, 32, &[], 0).unwrap()[..2], [7, 0]);
