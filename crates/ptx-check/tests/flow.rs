@@ -293,6 +293,26 @@ fn registers_that_are_used_again() {
 }
 
 #[test]
+fn registers_under_a_condition() {
+    let load = "ld.shared.u32 %r4, [%r3];";
+    let two = |first, second, guard| {
+        format!(
+            "mov.b32 %r3, {first};\n@%p2 bra $L_1;\nmov.b32 %r3, {second};\n$L_1:\n{guard} {load}"
+        )
+    };
+    // Only the first path goes where the condition holds, and only the second one elsewhere.
+    passes(&two("%r2", "%r90", "@%p2"));
+    leaks(Class::SharedLoadAddress, &two("%r2", "%r90", "@!%p2"));
+    passes(&two("%r90", "%r2", "@!%p2"));
+    leaks(Class::SharedLoadAddress, &two("%r90", "%r2", "@%p2"));
+    // A block of code ends with an instruction that has the condition, and is no branch.
+    leaks(
+        Class::SharedLoadAddress,
+        &format!("mov.b32 %r3, %r2;\n@%p2 mov.b32 %r3, %r90;\n$L_1:\n@%p2 {load}\n@%p2 bra $L_1;"),
+    );
+}
+
+#[test]
 fn what_the_analysis_does_not_reach() {
     leaks(Class::Unreached, "bra $L_1;\nadd.s32 %r3, %r2, 1;\n$L_1:");
     leaks(Class::PublicStore, "st.global.b32 [%rd2], %r2;");

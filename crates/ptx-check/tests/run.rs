@@ -409,6 +409,7 @@ fn faults_name_the_thread_and_the_place() {
             Rule::Lane(31),
         ),
         ("$L_1: bra $L_1;", Rule::TooLong),
+        ("call.uni __assertfail, (%r2);", Rule::Trap),
     ] {
         let broken = broken(code, 1, 64);
         assert_eq!(broken.rule, rule, "{code}");
