@@ -77,7 +77,7 @@ pub(crate) struct Args {
     )]
     callers: u16,
     /// Seconds that each measurement may take
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = parse_seconds)]
+    #[arg(long, value_name = "S", default_value_t = 0.3, value_parser = parse_seconds)]
     seconds: f64,
     /// Print one JSON object per measurement
     #[arg(long)]
