@@ -1,6 +1,14 @@
 /* Runs the library, and marks its secrets for valgrind's memcheck as uninitialised memory. Memcheck
    reports every branch and every address that depends on uninitialised memory. Without valgrind,
-   the marks have no effect. */
+   the marks have no effect.
+
+   Each of the six sets of CTRU-Prime and each of the three hybrids generates one key. A set unpacks
+   the key four times: to read it, to check it, and for each of two decapsulations; a hybrid for
+   each of two decapsulations. Each of the six sets of NTRU Prime unpacks and inverts two
+   polynomials. So 42 polynomials are unpacked and 21 inverted, which `.ci/memcheck` checks.
+
+   Valgrind does not support AVX-512. It has the same source as AVX2, except for the operations of
+   vectors, the files avx512.rs of codec, sample and short, and the hashes. */
 
 #include <stdint.h>
 #include <stdio.h>
