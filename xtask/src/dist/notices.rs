@@ -1,5 +1,5 @@
-//! The licences of the crates whose code is in the programs and the library for C. Most of them
-//! demand that their text goes with every copy.
+//! The licences of the crates whose code is in the files of a release. Most of them demand that
+//! their text goes with every copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::workshop::Workshop;
 use crate::{Error, IoContext, Result, isolated, sources};
 
-/// The name of the file.
+/// The name of the file beside programs and the library for C.
 pub(super) const FILE: &str = "THIRD-PARTY.txt";
 
 /// Returns each text once, below the crates that have it. `packages` are the options of cargo that

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use super::notices;
 use super::programs::PROGRAMS;
 use super::workshop::Workshop;
 use crate::workspace::{self, Metadata, Package};
@@ -50,6 +51,29 @@ pub(super) fn crates(shop: &Workshop) -> Result<()> {
     shop.write("crates/ORDER", order.join("\n") + "\n")
 }
 
+/// Calls `build` while the licences of a package, and of what it contains, lie in a folder from
+/// which it takes them. Git ignores them there.
+fn with_licences(
+    shop: &Workshop,
+    package: &'static str,
+    folder: &str,
+    build: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let root = workspace::root();
+    let to = |name: &str| root.join(folder).join(name);
+    let ours = ["LICENSE-APACHE", "LICENSE-MIT"];
+    for name in ours {
+        fs::copy(root.join(name), to(name)).at("copy", &root.join(name))?;
+    }
+    let others = to("LICENSE-THIRD-PARTY");
+    shop.put(&others, notices::text(shop, ["-p", package].into_iter())?)?;
+    build()?;
+    for path in ours.map(to).into_iter().chain([others]) {
+        fs::remove_file(&path).at("remove", &path)?;
+    }
+    Ok(())
+}
+
 /// Makes the wheels: for all versions of Python from 3.11 on, and for those without a global lock.
 pub(super) fn wheels(shop: &Workshop) -> Result<()> {
     let (tools, out) = (shop.work.join("python"), shop.folder("python")?);
@@ -57,20 +81,24 @@ pub(super) fn wheels(shop: &Workshop) -> Result<()> {
     let program = |name: &str| tools.join("bin").join(name).to_string_lossy().into_owned();
     let packages = ["install", "-q", "--require-hashes", "-r", ".ci/packages/python.txt"];
     shop.call(&program("pip"), packages)?;
-    for kind in [["--compatibility", "pypi"], ["--interpreter", "3.15t"]] {
-        let mut arguments: Vec<OsString> =
-            ["build", "--release", "--quiet", "--manifest-path"].map(Into::into).to_vec();
-        arguments.extend(["crates/ctru-python/Cargo.toml", "--out"].map(Into::into));
-        arguments.push(out.clone().into());
-        arguments.extend(kind.map(Into::into));
-        shop.call(&program("maturin"), arguments)?;
-    }
-    Ok(())
+    with_licences(shop, "ctru-python", "crates/ctru-python", || {
+        for kind in [["--compatibility", "pypi"], ["--interpreter", "3.15t"]] {
+            let mut arguments: Vec<OsString> =
+                ["build", "--release", "--quiet", "--manifest-path"].map(Into::into).to_vec();
+            arguments.extend(["crates/ctru-python/Cargo.toml", "--out"].map(Into::into));
+            arguments.push(out.clone().into());
+            arguments.extend(kind.map(Into::into));
+            shop.call(&program("maturin"), arguments)?;
+        }
+        Ok(())
+    })
 }
 
 /// Makes the npm package.
 pub(super) fn npm(shop: &Workshop) -> Result<()> {
-    shop.call("crates/ctru-wasm/build", [shop.folder("npm")?]).map(drop)
+    with_licences(shop, "ctru-wasm", "crates/ctru-wasm/npm", || {
+        shop.call("crates/ctru-wasm/build", [shop.folder("npm")?]).map(drop)
+    })
 }
 
 /// Makes the site: the page, which uses the npm package, and the documentation of the crates.
@@ -82,7 +110,7 @@ pub(super) fn site(shop: &Workshop) -> Result<()> {
             fs::remove_dir_all(folder).at("remove", folder)?;
         }
     }
-    shop.call("web/assemble", [Path::new("crates/ctru-wasm/npm"), &site])?;
+    shop.call("web/assemble", [Path::new("target/wasm/package"), &site])?;
     // As for lints, documentation needs neither C nor CUDA.
     let variables = [("CC", "true"), ("AR", "true"), ("DOCS_RS", "1")];
     // A page links to those of other crates that are there already, so each crate comes after those
