@@ -1,5 +1,7 @@
 //! The choice of the CPU's vector instructions.
 
+use std::ffi::OsString;
+
 use ctru_math::backend;
 use ctru_program::variable;
 
@@ -17,8 +19,9 @@ pub(crate) struct BackendArgs {
         env = variable("CTRU_BACKEND"),
         hide_env_values = true
     )]
-    // Of this type, so that clap does not refuse the variable where the option is given.
-    backend: Option<String>,
+    // Of this type, so that clap does not refuse the variable where the option is given, or without
+    // its name.
+    backend: Option<OsString>,
 }
 
 impl BackendArgs {
@@ -29,7 +32,8 @@ impl BackendArgs {
     /// does not have its instructions.
     pub(crate) fn select(&self) -> Result<(), Error> {
         let Some(name) = &self.backend else { return Ok(()) };
-        let unknown = |source| Error::UnknownBackend { name: name.clone(), source };
+        let name = name.to_string_lossy();
+        let unknown = |source| Error::UnknownBackend { name: name.to_string(), source };
         Ok(backend::select(name.parse().map_err(unknown)?)?)
     }
 }

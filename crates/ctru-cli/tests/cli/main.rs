@@ -799,6 +799,15 @@ fn unknown_backends_are_refused() {
         let names = "portable, neon, simd128, sse2, avx2 and avx512";
         assert_contains(&stderr(&output), &["avx1024", names]);
     }
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let mut info = sandbox.command("info");
+        let output = info.env("CTRU_BACKEND", OsStr::from_bytes(b"avx\xff")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert_contains(&stderr(&output), &["--backend avx\u{fffd}: ", "avx2"]);
+    }
     let plain = sandbox.command("info").env_remove("CTRU_BACKEND").output().unwrap();
     assert_eq!(stdout(&info("")), stdout(&plain));
 }
