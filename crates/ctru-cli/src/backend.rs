@@ -19,8 +19,8 @@ pub(crate) struct BackendArgs {
         env = variable("CTRU_BACKEND"),
         hide_env_values = true
     )]
-    // Of this type, so that clap does not refuse the variable where the option is given, or without
-    // its name.
+    // With another type, clap would refuse a bad variable even where the option is given, and would
+    // not show a value that is not UTF-8.
     backend: Option<OsString>,
 }
 
