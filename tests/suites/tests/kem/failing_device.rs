@@ -111,21 +111,20 @@ impl FailingDevice {
 }
 
 impl State {
-    /// Counts a call, and makes it fail or wait if it is its turn.
+    /// Counts a call, and makes it fail or wait if it is its turn. Whoever sees it counted releases
+    /// it only when it waits: the lock is held until then.
     fn call(&self) -> Done {
+        let holds = self.holds.lock().unwrap();
         self.calls.fetch_add(1, Ordering::Relaxed);
-        match self.left.fetch_sub(1, Ordering::Relaxed) {
-            0 if *self.holds.lock().unwrap() => {
-                let holds = self.holds.lock().unwrap();
-                drop(self.released.wait_while(holds, |holds| *holds).unwrap());
-                Ok(())
-            }
-            0 => {
-                self.has_failed.store(true, Ordering::Relaxed);
-                Err(failure())
-            }
-            _ => Ok(()),
+        if self.left.fetch_sub(1, Ordering::Relaxed) != 0 {
+            return Ok(());
         }
+        if *holds {
+            drop(self.released.wait_while(holds, |holds| *holds).unwrap());
+            return Ok(());
+        }
+        self.has_failed.store(true, Ordering::Relaxed);
+        Err(failure())
     }
 }
 
