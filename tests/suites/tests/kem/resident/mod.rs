@@ -354,7 +354,9 @@ fn cancelled_after<T: Send>(
 #[test]
 fn a_cancelled_call_begins_nothing_else() {
     let device = FailingDevice::new();
-    let engine = small(device.clone());
+    // With one slot, no other thread goes on while a call waits.
+    let options = DeviceOptions { chunk: 1, slots: 1, ..emulated() };
+    let engine = DeviceEngine::new(device.clone(), options).unwrap();
     let after = device.queue().unwrap();
     let key = DecapsulationKey::<Set>::try_generate().unwrap().encapsulation_key();
     let keys = Rows::of(device.queue().unwrap(), key.as_ref());
