@@ -227,6 +227,35 @@ def test_bad_batches():
     )
 
 
+def test_what_is_no_batch_and_what_is_no_name():
+    rows, functions = numbered(range(2)), ctru.arrow
+    keys = functions.generate(rows, **SEEDS)
+    sent = functions.encapsulate(keys, **SEEDS)
+    for wrong in (None, {"row": [1]}, rows.column("row")):
+        for call in (functions.generate, functions.encapsulate, functions.decapsulate):
+            refused(TypeError, "^batch is a .*, not a pyarrow.RecordBatch", call, wrong, **SEEDS)
+        refused(TypeError, "^batch is a ", functions.digest, wrong, ["ciphertext"])
+    for call, batch, name in (
+        (functions.generate, rows, "public_key"),
+        (functions.encapsulate, keys, "ciphertext"),
+        (functions.decapsulate, sent, "shared_secret"),
+    ):
+        for wrong in (None, 1, b"name"):
+            refused(TypeError, f"^{name} is a .*, not a str", call, batch, **{name: wrong}, **SEEDS)
+    refused(TypeError, "^private_key is a int", functions.generate, rows, private_key=1)
+    refused(TypeError, "name of a column", functions.encapsulate, keys, None, device="cpu")
+    refused(TypeError, "^columns is a str", functions.digest, sent, "ciphertext")
+
+
+def test_two_new_columns_with_one_name():
+    rows = numbered(range(2))
+    names = {"public_key": "a", "private_key": "a"}
+    refused(ValueError, "public_key and private_key .*'a'", ctru.arrow.generate, rows, **names)
+    keys = ctru.arrow.generate(rows, **SEEDS)
+    names = {"ciphertext": "a", "shared_secret": "a"}
+    refused(ValueError, "ciphertext and .*'a'", ctru.arrow.encapsulate, keys, **names)
+
+
 def test_a_process_has_one_engine():
     assert ctru.arrow.engine("761", device="cpu") is ctru.arrow.engine("761", device="cpu")
     assert ctru.arrow.engine("761", device="cpu") is not ctru.arrow.engine("653", device="cpu")

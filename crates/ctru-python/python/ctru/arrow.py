@@ -90,6 +90,7 @@ def generate(
     """
     if private_key is None and seed is None:
         raise ValueError("private keys that are neither a column nor made from a seed are lost")
+    _check_new(batch, public_key=public_key, private_key=private_key)
     run = engine(set, encoding=encoding, device=device, threads=threads)
 
     def of_run(_offset: int, count: int, **seeds: Any) -> tuple[Any, Any]:
@@ -130,6 +131,7 @@ def encapsulate(
     """
     if shared_secret is None and seed is None:
         raise ValueError("shared secrets that are neither a column nor made from a seed are lost")
+    _check_new(batch, ciphertext=ciphertext, shared_secret=shared_secret)
     sizes = parameters(set, encoding=encoding)
     run = engine(set, encoding=encoding, device=device, threads=threads)
     keys = _rows(batch, public_key, sizes.public_key_bytes)
@@ -173,6 +175,7 @@ def decapsulate(
 
     Raises `ctru.InvalidKey` with the first row that is not a key.
     """
+    _check_new(batch, shared_secret=shared_secret)
     sizes = parameters(set, encoding=encoding)
     run = engine(set, encoding=encoding, device=device, threads=threads)
     ciphertexts = _rows(batch, ciphertext, sizes.ciphertext_bytes)
@@ -206,6 +209,8 @@ def digest(batch: pa.RecordBatch | pa.Table, columns: Sequence[str], *, row: str
     A hash is read as a number whose first byte is the most significant one. The digest of a data
     set is the sum of the digests of its batches modulo 2^256. It does not depend on their order.
     """
+    if isinstance(columns, str):
+        raise TypeError("columns is a str, not a sequence of names")
     numbers = _numbers(batch, row)
     arrays = [_column(batch, name) for name in columns]
     names = [f"columns[{place}]" for place in range(len(columns))]
@@ -274,11 +279,29 @@ def _runs(numbers: pa.UInt64Array) -> Iterator[tuple[int, int, int]]:
         yield numbers[place].as_py(), place, end - place
 
 
-def _column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array | pa.ChunkedArray:
-    """Returns the column `name`."""
+def _check_batch(batch: pa.RecordBatch | pa.Table) -> None:
+    """Refuses what is no batch."""
     if not isinstance(batch, pa.RecordBatch | pa.Table):
         kind = type(batch).__name__
         raise TypeError(f"batch is a {kind}, not a pyarrow.RecordBatch or a pyarrow.Table")
+
+
+def _check_new(batch: pa.RecordBatch | pa.Table, **names: str | None) -> None:
+    """Refuses what is no batch, and names of new columns that are no text or the same text. The
+    second name may be `None`: then there is no such column."""
+    _check_batch(batch)
+    for place, (argument, name) in enumerate(names.items()):
+        if not isinstance(name, str) and (name is not None or place == 0):
+            raise TypeError(f"{argument} is a {type(name).__name__}, not a str")
+    if len({*names.values()}) < len(names):
+        raise ValueError(f"{' and '.join(names)} are one name: {name!r}")
+
+
+def _column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array | pa.ChunkedArray:
+    """Returns the column `name`."""
+    _check_batch(batch)
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a column is a {type(name).__name__}, not a str")
     places = batch.schema.get_all_field_indices(name)
     if len(places) != 1:
         known = ", ".join(batch.schema.names)
