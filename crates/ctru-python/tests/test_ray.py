@@ -627,6 +627,25 @@ def test_bad_jobs(cluster, tmp_path, seed_file, capsys):
         fails(job, f"the file {out / _job.RECORD} is not the record of a job", capsys)
 
 
+def test_another_set_than_that_of_the_input(tmp_path, seed_file, capsys):
+    """Keys of sntrup761 have the size of those of CTRU-Prime-761 and pass for such, and the other
+    way round."""
+    keys = make_keys(tmp_path / "keys", seed_file, set="sntrup761")
+    below = tmp_path / "all"
+    below.mkdir()
+    keys.rename(below / "of_a_day")
+    for folder in (below, below / "of_a_day"):
+        told = f"{below / 'of_a_day'} has results of a job for the set sntrup761"
+        fails(encaps(folder, tmp_path / "sent", seed_file), told, capsys)
+    assert not (tmp_path / "sent").exists()
+    right = _job.Work("encaps", "sntrup761", seed_file=seed_file, context=CONTEXT, device="cpu")
+    assert len(_job.over_files(right, below, None).parts) == 2
+    # A file that is no record says nothing.
+    for content in (b"", b"[1]", b"\xff", b"3", b"{}"):
+        (below / _job.RECORD).write_bytes(content)
+        assert len(_job.over_files(right, below, None).parts) == 2
+
+
 def test_results_that_are_not_kept(cluster, keys, seed_file, expected, capsys):
     command = encaps(keys, "nowhere", seed_file, actors=2)
     at = command.index("--out")

@@ -166,6 +166,7 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
     names = _files.inputs(source) if source.is_dir() else []
     if not names:
         raise ValueError(f"there are no Parquet files in a folder {source}")
+    _check_sets(work, source, names)
     files = [(source / name).resolve() for name in names]
     # Most of the time passes until a file system on a network answers.
     with ThreadPoolExecutor(16) as pool:
@@ -175,6 +176,24 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
         for name, file, of_file in zip(names, files, fingerprints, strict=True)
     ]
     return Job(work, parts, out, {"files": {part.name: part.fingerprint for part in parts}})
+
+
+def _check_sets(work: Work, source: Path, names: list[str]) -> None:
+    """Refuses the results of a job for another parameter set. Columns of two sets can have one
+    size, and any such bytes are a key of NTRU Prime, so nothing else tells them apart."""
+    folders = {folder for name in names for folder in Path(name).parents}
+    for folder in sorted(folders):
+        try:
+            with open(source / folder / RECORD, "rb", opener=_files.open_regular) as file:
+                set = json.load(file)["set"]
+        except (OSError, ValueError, TypeError, KeyError):
+            # It is not the folder of a job.
+            continue
+        if set != work.set:
+            raise ValueError(
+                f"the folder {source / folder} has results of a job for the set {set}, and this "
+                f"job is for {work.set}"
+            )
 
 
 def read_done(path: Path) -> Done:
