@@ -74,7 +74,7 @@ pub(crate) fn start(_threads: usize) -> Result<ThreadPool, String> {
 mod one_thread {
     /// The calling thread.
     #[derive(Debug)]
-    pub struct ThreadPool;
+    pub(crate) struct ThreadPool;
 
     impl ThreadPool {
         /// Does the work.
