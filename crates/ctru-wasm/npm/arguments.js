@@ -47,7 +47,9 @@ export function numberOf(sets, set) {
   if (typeof set === "string" && /[-s]/.test(set) && Object.hasOwn(sets, set)) {
     return set.startsWith("sntrup") ? SNTRUP + Number(set.slice(6)) : parseInt(set) + PACKED13;
   }
-  const got = ["number", "string"].includes(typeof set) ? set : typeof set;
+  // In quotes, because 761 is a set and "761" is none.
+  const text = typeof set === "string" ? JSON.stringify(set) : set;
+  const got = ["number", "string"].includes(typeof set) ? text : typeof set;
   throw new CtruError("set", `the sets are ${Object.keys(sets).join(", ")}, got ${got}`);
 }
 

@@ -189,6 +189,9 @@ async function checkErrors(ctru, pool, CtruError) {
   await throws("set", () => ctru.keypair(762));
   await throws("set", () => ctru.keypair(undefined));
   await throws("set", () => ctru.decapsulate("653", decapsulationKey, ciphertext));
+  // 653 is in the list of sets, so the text shows that this one is a string.
+  const ofString = await new Promise((resolve) => resolve(ctru.keypair("653"))).catch((e) => e);
+  assert(ofString.message.endsWith('got "653"'), ofString.message);
   await throws("type", () => ctru.encapsulate(set, [...encapsulationKey]));
   await throws("type", () => ctru.encapsulate(set, encapsulationKey, null));
   await throws("type", () => ctru.decapsulate(set, decapsulationKey, new Uint16Array(8)));
