@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import stat
+import sys
 import threading
 import time
 import uuid
@@ -625,6 +626,16 @@ def test_bad_jobs(cluster, tmp_path, seed_file, capsys):
     for content in (b'{"cont', b"[1]", b"\xff", b"3"):
         (out / _job.RECORD).write_bytes(content)
         fails(job, f"the file {out / _job.RECORD} is not the record of a job", capsys)
+
+
+def test_standard_output_is_closed(tmp_path, seed_file, capsys, monkeypatch):
+    """A job that cannot tell its result does not begin."""
+    out = tmp_path / "keys"
+    command = ["keygen", "--count", "10", *options(seed_file, out)]
+    with monkeypatch.context() as closed:
+        closed.setattr(sys, "stdout", None)
+        fails(command, "standard output is closed", capsys)
+    assert not out.exists()
 
 
 def test_another_set_than_that_of_the_input(tmp_path, seed_file, capsys):

@@ -114,6 +114,9 @@ def write_seed(path: Path) -> None:
 
 def run_job(args: argparse.Namespace) -> None:
     """Runs the job of a command line, and writes its result to standard output."""
+    if sys.stdout is None:
+        # Python prints nothing then, without an error.
+        raise OSError("standard output is closed, so the result would be lost")
     operation: str = args.command
     seed_file = None if args.seed_file is None else str(args.seed_file.resolve())
     work = Work(
