@@ -482,6 +482,21 @@ fn sealing_keys_are_written_for_their_owner() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
+/// Load without a server says which address it is, and why there is no connection.
+#[test]
+fn load_without_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = format!("unix:{}", folder.path().join("none").display());
+    for (uri, cause) in [(&*uri, "No such file or directory"), ("nowhere", "scheme is missing")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
+        let output = command.args(["load", "--connect", uri]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.starts_with(&format!("error: cannot connect to {uri}: ")), "{text}");
+        assert_eq!(text.matches(cause).count(), 1, "{text}");
+    }
+}
+
 /// Wrong command lines and files that others can read are refused.
 #[test]
 fn wrong_options_are_refused() {

@@ -20,6 +20,7 @@ use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
 use ctru_kem::Set;
+use ctru_program::visible;
 
 use crate::Result;
 use report::Measured;
@@ -41,8 +42,8 @@ pub(crate) struct Args {
     /// What each call does
     #[arg(long, value_enum, default_value = "encapsulate")]
     operation: Operation,
-    /// Degree of the parameter set
-    #[arg(long, default_value = "761", value_name = "N")]
+    /// Parameter set
+    #[arg(long, default_value = "761", value_name = "SET")]
     set: Set,
     /// Operations per call, or per message of a stream
     #[arg(long, default_value_t = 1, value_name = "N")]
@@ -130,6 +131,14 @@ impl Args {
     }
 }
 
+/// Returns the text of an error with those of its causes, as that of a transport says nothing.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut texts: Vec<_> = causes.map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join(": ")
+}
+
 /// The times of a measurement. Calls that end before `from` do not count.
 #[derive(Copy, Clone, Debug)]
 struct Times {
@@ -144,7 +153,10 @@ struct Times {
 async fn measure(args: &Args) -> Result<Measured> {
     let mut channels = Vec::new();
     for _ in 0..args.connections.max(1) {
-        channels.push(args.connect().await?);
+        let channel = args.connect().await.map_err(|error| {
+            format!("cannot connect to {}: {}", visible(&args.connect), with_causes(&*error))
+        })?;
+        channels.push(channel);
     }
     let work = Work::prepare(args, channels[0].clone()).await?;
     let start = Instant::now();
