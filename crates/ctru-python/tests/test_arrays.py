@@ -335,6 +335,13 @@ def test_bad_out():
     refused(ValueError, "kind and out", lambda: run.generate(1, kind="bytes", out=(b"", b"")))
 
 
+@pytest.mark.parametrize("kind", ["bytes", "bytearray", "memoryview"])
+def test_no_memory_for_results(kind, capfd):
+    # No machine has so many addresses.
+    refused(MemoryError, None, engine().generate, 2**40, kind=kind)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_bad_arguments():
     run = engine()
     public, _ = key_pairs()

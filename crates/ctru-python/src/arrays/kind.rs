@@ -118,7 +118,9 @@ impl<'py> Kind<'py> {
                 return Ok(Output::new(view, Finish::Same(bytes), row_bytes));
             }
             Self::ByteArray | Self::MemoryView { .. } => {
-                let array = PyByteArray::new_with(py, length, |_| Ok(()))?.into_any();
+                // Without memory, `PyByteArray_FromStringAndSize` of Python 3.11 writes a false
+                // SystemError to standard error.
+                let array = calls::call(py.get_type::<PyByteArray>().as_any(), (length,), None)?;
                 let finish = match self {
                     Self::MemoryView { has_rows: true } => Finish::Rows(array.clone(), shape),
                     Self::MemoryView { .. } => Finish::Same(PyMemoryView::from(&array)?.into_any()),
