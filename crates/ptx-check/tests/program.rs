@@ -48,6 +48,27 @@ fn lists_kernels() {
     assert_eq!(of("scan")["parameters"][1]["type"], "u64");
 }
 
+/// What cannot be printed is an error like others, not a panic.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written() {
+    let full = || fs::File::create("/dev/full").unwrap();
+    for job in ["list", "flow"] {
+        for json in [&[][..], &["--json"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-check"));
+            command.args([job, TAG]).args(json).stdout(full());
+            let output = command.output().unwrap();
+            let text = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{text}");
+            assert!(
+                text.starts_with("error: cannot write to standard output\nbecause: "),
+                "{text}"
+            );
+            assert_eq!(command.stderr(full()).status().unwrap().code(), Some(2));
+        }
+    }
+}
+
 #[test]
 fn follows_secrets_as_json() {
     let (status, found) = json_of(Path::new("."), &["flow", TAG, "--secret", "check_tag_key"]);

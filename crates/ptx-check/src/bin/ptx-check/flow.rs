@@ -58,7 +58,7 @@ impl Flow {
             for program in self.programs(&text, &module)? {
                 if let Some(found) = self.check(path, &module, program)? {
                     if !as_json {
-                        println!("{}", found.text);
+                        crate::tell(format_args!("{}", found.text))?;
                     }
                     kernels.push(found.json);
                     status = status.max(found.status);
@@ -71,7 +71,7 @@ impl Flow {
             None => {}
         }
         if as_json {
-            println!("{:#}", Value::Array(kernels));
+            crate::tell(format_args!("{:#}", Value::Array(kernels)))?;
         }
         Ok(status)
     }

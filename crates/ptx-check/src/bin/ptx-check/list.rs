@@ -21,19 +21,22 @@ impl List {
         if as_json {
             let kernels: Vec<Value> =
                 module.kernels().map(|kernel| described(&module, kernel)).collect();
-            println!("{:#}", Value::Array(kernels));
+            crate::tell(format_args!("{:#}", Value::Array(kernels)))?;
             return Ok(0);
         }
         for kernel in module.kernels() {
             let more =
                 if module.has_open_shared(kernel) { " and what the launch gives" } else { "" };
-            println!("{}", kernel.name);
-            println!("  shared memory: {} bytes{more}", module.shared_bytes(kernel));
+            crate::tell(format_args!("{}", kernel.name))?;
+            crate::tell(format_args!(
+                "  shared memory: {} bytes{more}",
+                module.shared_bytes(kernel)
+            ))?;
             for directive in &kernel.directives {
-                println!("  {directive}");
+                crate::tell(format_args!("  {directive}"))?;
             }
             for parameter in &kernel.parameters {
-                println!("  {}: {}", parameter.name, shown(parameter));
+                crate::tell(format_args!("  {}: {}", parameter.name, shown(parameter)))?;
             }
         }
         Ok(0)

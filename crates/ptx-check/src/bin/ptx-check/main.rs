@@ -7,6 +7,8 @@ mod npy;
 mod run;
 
 use std::error::Error as _;
+use std::fmt::Display;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
@@ -40,6 +42,8 @@ enum Error {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("cannot write to standard output")]
+    Output { source: io::Error },
     #[error("{}:{fault}", path.display())]
     Syntax { path: PathBuf, fault: syntax::Error },
     #[error("no kernel has a parameter {0}")]
@@ -70,15 +74,22 @@ fn main() -> ExitCode {
     match done {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("error: {error}");
+            let mut text = format!("error: {error}\n");
             let mut cause = error.source();
             while let Some(error) = cause {
-                eprintln!("because: {error}");
+                text += &format!("because: {error}\n");
                 cause = error.source();
             }
+            // Nobody can be told that nobody reads this. The exit status stays.
+            let _ = io::stderr().write_all(text.as_bytes());
             ExitCode::from(2)
         }
     }
+}
+
+/// Writes a line to standard output.
+fn tell(line: impl Display) -> Result<(), Error> {
+    writeln!(io::stdout(), "{line}").map_err(|source| Error::Output { source })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {

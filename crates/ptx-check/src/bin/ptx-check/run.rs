@@ -113,18 +113,24 @@ impl Run {
                 if as_json {
                     let head = json!({ "file": self.file, "kernel": kernel.name });
                     let count = json!({ "instructions": instructions, "seconds": seconds });
-                    println!("{:#}", joined(head, count));
+                    crate::tell(format_args!("{:#}", joined(head, count)))?;
                 } else {
-                    println!("{}: {instructions} instructions, no fault", kernel.name);
+                    crate::tell(format_args!(
+                        "{}: {instructions} instructions, no fault",
+                        kernel.name
+                    ))?;
                 }
                 Ok(0)
             }
             Err(Refused::Broken(broken)) => {
                 if as_json {
                     let head = json!({ "file": self.file, "kernel": kernel.name });
-                    println!("{:#}", joined(head, json!({ "fault": fault(&broken) })));
+                    crate::tell(format_args!(
+                        "{:#}",
+                        joined(head, json!({ "fault": fault(&broken) }))
+                    ))?;
                 } else {
-                    println!("{}: {broken}", self.file.display());
+                    crate::tell(format_args!("{}: {broken}", self.file.display()))?;
                 }
                 Ok(1)
             }
