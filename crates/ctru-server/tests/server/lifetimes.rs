@@ -94,8 +94,8 @@ async fn a_certificate_is_revoked() {
 async fn a_connection_ends_at_its_age() {
     let age = Duration::from_secs(2);
     let running = start_fast(|options| options.max_connection_age = age).await;
-    let (io, executor) = (TokioIo::new(running.tcp().await), TokioExecutor::new());
     let start = Instant::now();
+    let (io, executor) = (TokioIo::new(running.tcp().await), TokioExecutor::new());
     let (_sender, connection) = hyper::client::conn::http2::Builder::new(executor)
         .handshake::<_, tonic::body::Body>(io)
         .await
