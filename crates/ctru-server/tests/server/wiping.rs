@@ -161,8 +161,16 @@ async fn nothing_stays() {
         key: Some(decapsulate_request::Key::PrivateKey(sealed.clone())),
         ciphertexts: Bytes::copy_from_slice(ciphertext.as_ref()),
     };
-    let answer = calls.decapsulate(request).await.unwrap().into_inner();
-    assert_eq!(answer.shared_secrets, &secret.as_bytes()[..]);
+    let start = Instant::now();
+    loop {
+        let answer = calls.decapsulate(request.clone()).await.unwrap().into_inner();
+        assert_eq!(answer.shared_secrets, &secret.as_bytes()[..]);
+        // On a busy machine, the search may come after the engine is wiped.
+        if [&f, &z, &of_secret].into_iter().all(|words| there.find(words) > 0) {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "the search finds nothing");
+    }
     // The last of many keys is damaged. Those before it are open when it is refused.
     let mut keys = sealed.repeat(30);
     *keys.last_mut().unwrap() ^= 1;
@@ -172,10 +180,7 @@ async fn nothing_stays() {
         ciphertexts: ciphertext.as_ref().repeat(30).into(),
     };
     assert_eq!(calls.decapsulate(request).await.unwrap_err().code(), Code::InvalidArgument);
-    for words in [&f, &z, &of_secret] {
-        assert!(there.find(words) > 0, "the search finds nothing");
-    }
-    drop((calls, answer));
+    drop(calls);
     let hexadecimal: Vec<u64> =
         lines.lines().flat_map(|line| words(line.split_once(' ').unwrap().1.as_bytes())).collect();
     let raw: Vec<u64> = lines
