@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -27,12 +27,13 @@ use tokio::net::TcpStream;
 use tonic::transport::{Channel, Endpoint};
 use zeroize::Zeroize;
 
-/// An engine that takes time, counts operations, and can fail.
+/// An engine that takes time, can wait, counts operations, and can fail.
 #[derive(Clone, Debug)]
 pub(crate) struct TestEngine {
     pub(crate) inner: CpuEngine,
     /// How long each call takes longer.
     pub(crate) delay: Duration,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) done: Arc<AtomicUsize>,
     pub(crate) is_lost: Arc<AtomicBool>,
     /// What each parameter set keeps of its batches until it is wiped, like the slots of a device.
@@ -42,6 +43,53 @@ pub(crate) struct TestEngine {
     pub(crate) is_compared: bool,
     /// The only parameters that it supports, if not all.
     pub(crate) supported: Option<Parameters>,
+}
+
+/// Calls of an engine wait here while it is closed. So a test goes on when they have begun, and
+/// they end when the test likes, however slow the machine is.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    state: Mutex<Waiting>,
+    opened: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    is_closed: bool,
+    calls: usize,
+    operations: usize,
+}
+
+impl Gate {
+    pub(crate) fn close(&self) {
+        self.state.lock().unwrap().is_closed = true;
+    }
+
+    pub(crate) fn open(&self) {
+        self.state.lock().unwrap().is_closed = false;
+        self.opened.notify_all();
+    }
+
+    /// Returns how many calls of the engine wait.
+    pub(crate) fn calls(&self) -> usize {
+        self.state.lock().unwrap().calls
+    }
+
+    /// Returns how many operations the calls that wait have.
+    pub(crate) fn operations(&self) -> usize {
+        self.state.lock().unwrap().operations
+    }
+
+    /// Waits while it is closed, but lets a test end that has failed.
+    fn pass(&self, operations: usize) {
+        let mut state = self.state.lock().unwrap();
+        state.calls += 1;
+        state.operations += operations;
+        let limit = Duration::from_secs(60);
+        (state, _) = self.opened.wait_timeout_while(state, limit, |of| of.is_closed).unwrap();
+        state.calls -= 1;
+        state.operations -= operations;
+    }
 }
 
 /// What an engine computes wrongly.
@@ -60,6 +108,7 @@ impl TestEngine {
         Self {
             inner: CpuEngine::with_threads(1).unwrap(),
             delay,
+            gate: Arc::default(),
             done: Arc::default(),
             is_lost: Arc::default(),
             slots: None,
@@ -90,6 +139,7 @@ impl TestEngine {
 
     fn before(&self, count: usize) -> Result<(), EngineError> {
         std::thread::sleep(self.delay);
+        self.gate.pass(count);
         if self.is_lost.load(Ordering::Relaxed) {
             return Err(EngineError::Threads("lost on purpose".into()));
         }

@@ -349,18 +349,28 @@ async fn clients_wait_for_a_limited_time() {
     let codes = [Code::DeadlineExceeded, Code::Cancelled, Code::Unavailable];
     assert!(codes.contains(&waited.code()), "{waited}");
     // A server does not compute what the client has given up.
-    let engine = TestEngine::new(Duration::from_millis(400));
-    let done = Arc::clone(&engine.done);
+    let engine = TestEngine::new(Duration::ZERO);
+    let (done, gate) = (Arc::clone(&engine.done), Arc::clone(&engine.gate));
     let server = start(engine, |_| ()).await;
     let pair = pair(&mut server.calls().await).await;
     let before = done.load(Ordering::Relaxed);
+    gate.close();
     let (mut first, request) = (server.calls().await, encapsulate(&pair, 1));
     let first = tokio::spawn(async move { first.encapsulate(request).await });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until(20, async || gate.calls() == 1).await;
     let one = Client::at(server.address.clone(), Retries { attempts: 1, ..retries }).unwrap();
-    assert!(one.encapsulate(encapsulate(&pair, 1)).await.is_err());
+    // On a busy machine, an attempt may end before it reaches the server.
+    until(20, async || {
+        assert!(one.encapsulate(encapsulate(&pair, 1)).await.is_err());
+        server.metric("ctru_queued_operations{lane=\"small\"}").await > 0
+    })
+    .await;
+    // The server learns of the end from the client, or from the deadline of the attempt.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    gate.open();
     first.await.unwrap().unwrap();
-    assert_eq!(done.load(Ordering::Relaxed) - before, 1);
+    server.calls().await.encapsulate(encapsulate(&pair, 1)).await.unwrap();
+    assert_eq!(done.load(Ordering::Relaxed) - before, 2);
 }
 
 /// The loss of the device is told also while the server is going down.
@@ -390,10 +400,12 @@ async fn a_device_may_be_lost_while_the_server_goes_down() {
 /// Calls in progress are finished when the server goes down; streams end after their answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_down_finishes_its_calls() {
-    let engine = TestEngine::new(Duration::from_millis(300));
+    let engine = TestEngine::new(Duration::ZERO);
+    let gate = Arc::clone(&engine.gate);
     let server = start(engine, |_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
+    gate.close();
     let begun: Vec<_> = (0..8)
         .map(|_| {
             let (mut calls, request) = (calls.clone(), encapsulate(&pair, 1));
@@ -409,18 +421,21 @@ async fn a_server_that_goes_down_finishes_its_calls() {
     let mut watched = health.watch(request).await.unwrap().into_inner();
     let status = watched.message().await.unwrap().unwrap().status();
     assert_eq!(status, ServingStatus::Serving);
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // The calls have an operation each, and the message has three.
+    let queued = "ctru_queued_operations{lane=\"small\"}";
+    until(20, async || server.metric(queued).await + gate.operations() == 8 + 3).await;
     let address = server.address.clone();
-    let is_done = server.server.stop(Duration::ZERO, Duration::from_secs(5)).await;
+    let stopped = tokio::spawn(server.server.stop(Duration::ZERO, Duration::from_secs(20)));
+    let status = watched.message().await.unwrap().unwrap().status();
+    assert_eq!(status, ServingStatus::NotServing);
+    until(20, async || KemClient::connect(address.clone()).await.is_err()).await;
+    gate.open();
     for call in begun {
         call.await.unwrap().unwrap();
     }
-    let status = watched.message().await.unwrap().unwrap().status();
-    assert_eq!(status, ServingStatus::NotServing);
     assert!(stream.message().await.unwrap().is_some());
     assert_eq!(stream.message().await.unwrap_err().code(), Code::Unavailable);
-    assert!(is_done);
-    assert!(KemClient::connect(address).await.is_err());
+    assert!(stopped.await.unwrap());
 }
 
 /// A stream of reflection, which its client leaves open, does not hold up the server.
@@ -447,20 +462,23 @@ async fn open_reflection_ends_with_the_server() {
 /// at its addresses.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_takes_the_place_of_another() {
-    let engine = TestEngine::new(Duration::from_millis(500));
-    let kept = Arc::downgrade(&engine.done);
+    let engine = TestEngine::new(Duration::ZERO);
+    let (kept, gate) = (Arc::downgrade(&engine.done), Arc::clone(&engine.gate));
     let server = start(engine, |_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
+    gate.close();
     let call = tokio::spawn(async move { calls.encapsulate(encapsulate(&pair, 1)).await });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until(20, async || gate.calls() == 1).await;
     let (listen, admin) = (server.server.addresses().to_vec(), server.server.admin_address());
     // This client of the metrics keeps its connection.
     let _idle = TcpStream::connect(admin.unwrap()).await.unwrap();
     let begin = Instant::now();
-    assert!(!server.server.stop(Duration::ZERO, Duration::ZERO).await);
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    let stopped = tokio::spawn(server.server.stop(Duration::ZERO, Duration::ZERO));
     assert!(call.await.unwrap().is_err());
+    gate.open();
+    assert!(!stopped.await.unwrap());
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     let next = start_fast(|options| {
         options.listen = listen;
         options.admin = admin;
