@@ -91,9 +91,19 @@ pub(crate) fn client(port: u16) -> Client {
     Client::at(format!("http://127.0.0.1:{port}"), retries).unwrap()
 }
 
-/// Returns a port on which nobody listens.
+/// Returns a port on which nobody listens. It is none of those that a system gives to whoever asks
+/// for any, as other tests do meanwhile.
 pub(crate) fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    // Other processes of tests begin elsewhere.
+    let first = 101 * std::process::id() as usize;
+    loop {
+        let number = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (number % 11_999) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 pub(crate) fn log(folder: &TempDir) -> File {
