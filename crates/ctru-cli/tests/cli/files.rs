@@ -300,15 +300,18 @@ fn signals_at_any_moment_leave_no_temporary_files() {
 fn ignored_signals_stay_ignored() {
     let sandbox = Sandbox::with_keys("");
     let script = format!(
-        "trap '' HUP; exec {} decaps --key k --ciphertext - --secret u",
+        "trap '' HUP; echo; exec {} decaps --key k --ciphertext - --secret u",
         env!("CARGO_BIN_EXE_ctru")
     );
     let mut decaps = Command::new("sh")
         .current_dir(sandbox.0.path())
         .args(["-c", &script])
         .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    // The shell ignores the signal by now, and soon becomes the program.
+    decaps.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     thread::sleep(Duration::from_millis(100));
     signal(&decaps, Signal::SIGHUP);
     decaps.stdin.take().unwrap().write_all(&sandbox.read("c")).unwrap();
