@@ -24,6 +24,7 @@ use ctru_math::{NtruPrimeRing, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_ctru_prime_set;
 use ctru_tests::hashes::{sha3_512, shake256};
+use ctru_tests::random::finite;
 use ctru_tests::words::words_in;
 use sha2::{Digest, Sha512};
 
@@ -211,6 +212,13 @@ fn ntru_prime<P: ParameterSet, R: Named>() {
             ternary::unpack::<R>(&packed).unwrap()
         });
         assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) < SPILLED));
+        // The generator has the words of `g` and none for `f`.
+        let mut g_words = finite(&key_words[..4 * R::N]);
+        let left = left_by(|| {
+            DecapsulationKey::<P>::try_generate_from_rng(&mut g_words).unwrap_err();
+        });
+        assert_absent(&left, &[("words", &key_words)]);
+        assert_eq!(coefficients_in(&left, &unpacked[1]), 0);
         let left = left_by(|| drop(DecapsulationKey::<P>::from_bytes(private.as_bytes()).unwrap()));
         assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) == 0));
         let left = left_by_batch(&private);
