@@ -83,6 +83,9 @@ impl Calls {
         let span = span::begin(method, &id, &peer, request.headers());
         let deadline = timeout(request.headers()).and_then(|timeout| started.checked_add(timeout));
         let held = Arc::new(Held::new(self.memory, peer.share));
+        let (shared, of_end) = (self.shared, Arc::clone(&held));
+        // A client may reset the call at any time, which drops this.
+        let mut end = End { shared, method, started, code: None, place: None, span, held: of_end };
         let claim = Claim::default();
         let (mut head, body) = request.into_parts();
         let counted = held.grow(STATE + head_bytes(&head.headers));
@@ -98,18 +101,17 @@ impl Calls {
                 Err(full) => Ok(Status::from(full).into_http()),
             }
         };
-        let answer = until(deadline, claim, answer).instrument(span.clone()).await;
+        let answer = until(deadline, claim, answer).instrument(end.span.clone()).await;
         let mut response = match answer {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
             Err(expired) => Status::from(expired).into_http(),
         };
         response.headers_mut().insert(REQUEST_ID, id);
-        let code = response.headers().get(Status::GRPC_STATUS).map(code_of);
-        let place = response.extensions_mut().remove();
+        end.code = response.headers().get(Status::GRPC_STATUS).map(code_of);
+        end.place = response.extensions_mut().remove();
         // The other answers count as memory when they are made.
         let answer = matches!(method, OTHER | "Describe").then_some(0);
-        let end = End { shared: self.shared, method, started, code, place, span, held };
         Ok(response.map(|body| Observed { body, rest: Bytes::new(), answer, is_over: false, end }))
     }
 }

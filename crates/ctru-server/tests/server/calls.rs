@@ -135,6 +135,23 @@ async fn expired_calls_are_not_computed() {
     assert_eq!(done.load(Ordering::Relaxed) - before, 2);
 }
 
+/// A call that its client resets before the answer counts as cancelled.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_are_reset_are_counted() {
+    let engine = TestEngine::new(Duration::ZERO);
+    let gate = Arc::clone(&engine.gate);
+    let server = start(engine, |_| ()).await;
+    let mut calls = server.calls().await;
+    let request = encapsulate(&pair(&mut calls).await, 1);
+    gate.close();
+    let call = tokio::spawn(async move { calls.encapsulate(request).await });
+    until(20, async || gate.calls() == 1).await;
+    call.abort();
+    let cancelled = "ctru_calls_total{method=\"Encapsulate\",code=\"CANCELLED\"}";
+    until(20, async || server.metric(cancelled).await == 1).await;
+    gate.open();
+}
+
 /// A call whose work begins before the deadline is answered after it: it has spent the limit of its
 /// key, so the client must not believe that nothing was done.
 #[tokio::test(flavor = "multi_thread")]
