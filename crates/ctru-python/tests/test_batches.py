@@ -214,9 +214,13 @@ def test_other_threads_run_during_a_batch():
 def test_a_keyboard_interrupt_ends_a_batch():
     run = engine(threads=1)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     start = time.monotonic()
-    refused(KeyboardInterrupt, None, run.generate, 3_000_000)
+
+    def batch():
+        timer.start()
+        run.generate(3_000_000)
+
+    refused(KeyboardInterrupt, None, batch)
     timer.join()
     assert time.monotonic() - start < 15
 

@@ -426,10 +426,13 @@ fn a_call_that_sleeps_gives_up_while_nobody_goes_on() {
             wait_for_calls(&device, before + 3 + copies);
             // Now it falls asleep.
             thread::sleep(Duration::from_millis(100));
-            engine.cancel();
-            let result = end.recv_timeout(Duration::from_secs(30));
+            // On a busy machine it may not have begun, so the cancellation is repeated.
+            let result = (0..3000).find_map(|_| {
+                engine.cancel();
+                end.recv_timeout(Duration::from_millis(10)).ok()
+            });
             device.release();
-            assert_eq!(result, Ok(Err(EngineError::Cancelled { done: vec![] })));
+            assert_eq!(result, Some(Err(EngineError::Cancelled { done: vec![] })));
         });
         assert_eq!(engine.common_launches(), 1);
     }
