@@ -2,7 +2,7 @@
 
 Ray Data, Spark's `mapInArrow`, Dask, Polars and DataFusion can call them. Each function adds
 columns to the columns of its batch, which is a `pyarrow.RecordBatch`, or a `pyarrow.Table` with
-columns in chunks. The result is of the same kind.
+columns in chunks. The result is of the same kind. A column with the name of a new one is replaced.
 
 Keys and ciphertexts are columns of `fixed_size_binary`, or of `binary`, `large_binary`,
 `binary_view`, a dictionary of these, or an extension of one, whose values are copied first. New
