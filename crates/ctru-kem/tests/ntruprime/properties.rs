@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use ctru_kem::engine::{CpuEngine, Engine, Keys, Seeds};
 use ctru_kem::{
-    Ciphertext, DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, ParameterSet,
-    SharedSecret, Sntrup653, Sntrup1277,
+    Ciphertext, DecapsulationKey, EncapsulationKey, InvalidDecapsulationKey, KeyPairSeed,
+    ParameterSet, SharedSecret, Sntrup653, Sntrup1277,
 };
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::random::Generator;
@@ -13,10 +13,16 @@ use ctru_tests::vectors::array;
 use shake::Shake256;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 
-every_set_on_every_backend!(altered_keys, altered_ciphertexts, placeholders);
+every_set_on_every_backend!(key_pair_seeds, altered_keys, altered_ciphertexts, placeholders);
 
 fn key<P: ParameterSet>() -> DecapsulationKey<P> {
     DecapsulationKey::generate_deterministic(&[1; 32], &[0; 32])
+}
+
+/// The seed of a key file is that of the key.
+fn key_pair_seeds<P: ParameterSet>() {
+    let seed = KeyPairSeed::<P>::from_bytes(&[1; 32]).unwrap();
+    assert!(seed.decapsulation_key() == key::<P>());
 }
 
 /// Returns the number of bytes of a packed polynomial, and where the public key and `rho` are.
