@@ -648,6 +648,12 @@ def test_another_set_than_that_of_the_input(tmp_path, seed_file, capsys):
     for folder in (below, below / "of_a_day"):
         told = f"{below / 'of_a_day'} has results of a job for the set sntrup761"
         fails(encaps(folder, tmp_path / "sent", seed_file), told, capsys)
+    # The record of the job is not beside a link to one of its files.
+    links = tmp_path / "links"
+    links.mkdir()
+    for file in (below / "of_a_day").glob("*.parquet"):
+        (links / file.name).symlink_to(file)
+    fails(encaps(links, tmp_path / "sent", seed_file), told, capsys)
     assert not (tmp_path / "sent").exists()
     right = _job.Work("encaps", "sntrup761", seed_file=seed_file, context=CONTEXT, device="cpu")
     assert len(_job.over_files(right, below, None).parts) == 2

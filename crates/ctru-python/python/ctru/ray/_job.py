@@ -11,6 +11,7 @@ there.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -166,8 +167,8 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
     names = _files.inputs(source) if source.is_dir() else []
     if not names:
         raise ValueError(f"there are no Parquet files in a folder {source}")
-    _check_sets(work, source, names)
     files = [(source / name).resolve() for name in names]
+    _check_sets(work, source, names, files)
     # Most of the time passes until a file system on a network answers.
     with ThreadPoolExecutor(16) as pool:
         fingerprints = list(pool.map(_files.fingerprint, files))
@@ -178,21 +179,26 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
     return Job(work, parts, out, {"files": {part.name: part.fingerprint for part in parts}})
 
 
-def _check_sets(work: Work, source: Path, names: list[str]) -> None:
+def _check_sets(work: Work, source: Path, names: list[str], files: list[Path]) -> None:
     """Refuses the results of a job for another parameter set. Columns of two sets can have one
-    size, and any such bytes are a key of NTRU Prime, so nothing else tells them apart."""
-    folders = {folder for name in names for folder in Path(name).parents}
+    size, and any such bytes are a key of NTRU Prime, so nothing else tells them apart.
+
+    `names` has the paths of the files below `source`, and `files` has what these paths lead to."""
+    # Of many files, most are in the same folders. A path may be a link to a file in another one.
+    below = {Path(folder) for folder in {os.path.dirname(name) for name in names}}
+    folders = {source / above for folder in below for above in (folder, *folder.parents)}
+    folders |= {Path(folder) for folder in {os.path.dirname(file) for file in files}}
     for folder in sorted(folders):
         try:
-            with open(source / folder / RECORD, "rb", opener=_files.open_regular) as file:
+            with open(folder / RECORD, "rb", opener=_files.open_regular) as file:
                 set = json.load(file)["set"]
         except (OSError, ValueError, TypeError, KeyError):
             # It is not the folder of a job.
             continue
         if set != work.set:
             raise ValueError(
-                f"the folder {source / folder} has results of a job for the set {set}, and this "
-                f"job is for {work.set}"
+                f"the folder {folder} has results of a job for the set {set}, and this job is for "
+                f"{work.set}"
             )
 
 
