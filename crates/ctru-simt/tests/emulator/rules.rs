@@ -272,8 +272,10 @@ fn launches_end() {
         Emulator::with_time_limit(Duration::ZERO).launch(&short, &[&array], Batch::each(1));
     assert!(matches!(result, Err(Fault::TimeLimit { .. })), "{result:?}");
     let waits = kernel(|s, arrays, _| while s.atomic_load::<u32>(arrays[0].view(), 0) != 7 {});
-    // A launch that a busy machine stops for so long is late, too.
-    assert!((0..100).any(|_| emulator.count(&waits, &[&array], Batch::each(1)) == Ok(64)));
+    // A launch that a busy machine stops for so long is late, too, and is repeated.
+    let mut counts = (0..100).map(|_| emulator.count(&waits, &[&array], Batch::each(1)));
+    let count = counts.find(|count| !matches!(count, Err(Fault::TimeLimit { .. })));
+    assert_eq!(count, Some(Ok(64)));
 }
 
 /// A kernel whose threads find no memory for their stacks is a fault. The process that shows this
