@@ -20,6 +20,7 @@ use ctru_kem::{
 };
 use ctru_math::array::Array;
 use ctru_math::codec::{secret_poly, ternary};
+use ctru_math::short::small;
 use ctru_math::{NtruPrimeRing, R653, R761, R1277, Ring, SmallPoly};
 use ctru_tests::backends::on_every_backend;
 use ctru_tests::every_ctru_prime_set;
@@ -192,6 +193,9 @@ fn ntru_prime<P: ParameterSet, R: Named>() {
         shake256(&input, polynomials * 4 * R::N)
     };
     let (key_words, words) = (words(" key pair", &KEY_SEED, 2), words(" encapsulation", &SEED, 1));
+    let mut words_of_g = R::Coeffs::<[u8; 4]>::zeroed();
+    words_of_g.as_mut().as_flattened_mut().copy_from_slice(&key_words[..4 * R::N]);
+    let g = small::<R>(&words_of_g);
     let mut r = R::TernaryBytes::zeroed();
     ternary::pack(&short_from_seeds::<R, 1>([&SEED])[0], &mut r);
     let r = r.as_ref();
@@ -218,6 +222,7 @@ fn ntru_prime<P: ParameterSet, R: Named>() {
             DecapsulationKey::<P>::try_generate_from_rng(&mut g_words).unwrap_err();
         });
         assert_absent(&left, &[("words", &key_words)]);
+        assert_eq!(coefficients_in(&left, &g), 0);
         assert_eq!(coefficients_in(&left, &unpacked[1]), 0);
         let left = left_by(|| drop(DecapsulationKey::<P>::from_bytes(private.as_bytes()).unwrap()));
         assert!(unpacked.iter().all(|polynomial| coefficients_in(&left, polynomial) == 0));
