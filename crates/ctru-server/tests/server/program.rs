@@ -492,10 +492,15 @@ fn sealing_keys_are_written_for_their_owner() {
 #[test]
 fn load_without_a_server() {
     let folder = tempfile::tempdir().unwrap();
-    let uri = format!("unix:{}", folder.path().join("none").display());
-    for (uri, cause) in [(&*uri, "No such file or directory"), ("nowhere", "scheme is missing")] {
+    let none = folder.path().join("none");
+    let (uri, ca) = (format!("unix:{}", none.display()), none.to_str().unwrap());
+    for (uri, more, cause) in [
+        (&*uri, &[][..], "No such file or directory"),
+        ("nowhere", &[], "scheme is missing"),
+        ("https://127.0.0.1:1", &["--ca", ca], "No such file or directory"),
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ctru-server"));
-        let output = command.args(["load", "--connect", uri]).output().unwrap();
+        let output = command.args(["load", "--connect", uri]).args(more).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.starts_with(&format!("error: cannot connect to {uri}: ")), "{text}");

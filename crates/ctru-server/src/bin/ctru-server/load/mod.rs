@@ -133,10 +133,15 @@ impl Args {
 
 /// Returns the text of an error with those of its causes, as that of a transport says nothing.
 fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut texts: Vec<_> = causes.map(ToString::to_string).collect();
-    texts.dedup();
-    texts.join(": ")
+    let mut text = error.to_string();
+    for cause in std::iter::successors(error.source(), |error| error.source()) {
+        let cause = cause.to_string();
+        // That of a file says its cause itself.
+        if !text.ends_with(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }
 
 /// The times of a measurement. Calls that end before `from` do not count.
