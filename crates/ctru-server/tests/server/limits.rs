@@ -272,6 +272,10 @@ async fn large_heads_are_refused() {
         });
         assert!(is_refused, "{head}");
     }
+    assert!(!raw.sender.is_closed());
+    // Of a far longer one, the end is not decoded, so no other call can follow.
+    assert!(raw.begin("Encapsulate", 17_000, BEGUN).await.is_err());
+    until(20, async || raw.sender.is_closed()).await;
     assert_eq!(counted(&server).await, 0);
     assert!(server.client().describe().await.is_ok());
 }
