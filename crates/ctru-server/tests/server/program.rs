@@ -97,13 +97,9 @@ pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     // Other processes of tests begin elsewhere.
     let first = 101 * std::process::id() as usize;
-    loop {
-        let number = first + NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = 20_000 + (number % 11_999) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
+    let next = || 20_000 + ((first + NEXT.fetch_add(1, Ordering::Relaxed)) % 11_999) as u16;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (0..11_999).map(|_| next()).find(is_free).unwrap()
 }
 
 pub(crate) fn log(folder: &TempDir) -> File {
