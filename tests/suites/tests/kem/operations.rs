@@ -27,6 +27,7 @@ every_set!(
     round_trips,
     decoded_keys_give_the_same_results,
     wrong_lengths,
+    differences_do_not_cancel,
     a_wiped_secret_is_the_placeholder,
     debug_shows_no_secret,
 );
@@ -164,6 +165,22 @@ fn every_tampered_byte_is_rejected<P: CtruPrimeSet>() {
     }
     // The untampered ciphertext does not give the rejection secret.
     assert_ne!(*secret.as_bytes(), hash(&decapsulation_key, z(&decapsulation_key), sent.as_ref()));
+}
+
+/// Flips the same bit in two bytes at the beginning or at the end of a ciphertext.
+fn differences_do_not_cancel<P: ParameterSet>() {
+    let decapsulation_key = key::<P>(1);
+    let (sent, secret) =
+        decapsulation_key.encapsulation_key().encapsulate_deterministic(&[2; SEED_BYTES]);
+    for distance in [1, 2, 4, 8, 16] {
+        for first in [0, P::CIPHERTEXT_BYTES - 1 - distance] {
+            let mut bytes = sent.as_bytes().to_vec();
+            bytes[first] ^= 1;
+            bytes[first + distance] ^= 1;
+            let received = Ciphertext::from_bytes(&bytes).unwrap();
+            assert_ne!(decapsulation_key.decapsulate(&received), secret, "{first} {distance}");
+        }
+    }
 }
 
 fn rejection_depends_on_ciphertext_and_key<P: CtruPrimeSet>() {

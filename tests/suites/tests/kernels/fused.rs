@@ -45,6 +45,20 @@ fn encrypted<R: Arithmetic>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8
     bits::pack_rounded(&compress_with_message(&sigma, &array(message))).as_ref().to_vec()
 }
 
+/// Flips a bit of a ciphertext, or two, whose differences must not cancel each other. Threads
+/// compare groups of coefficients with as many bytes as a coefficient has bits.
+pub(crate) fn flip<R: Arithmetic>(choice: usize, ciphertext: &mut [u8]) {
+    let (bits, group) = (8 * R::CIPHERTEXT_BYTES, 8 * R::Q2_BITS as usize);
+    // In two words of a thread, in two threads, and in two groups of a thread.
+    let pairs = [[0, 32], [0, group], [0, 32 * group]];
+    let single = [0, bits - 1, bits / 2 + 3].map(|bit| [bit, bits]);
+    for bit in [single, pairs].concat()[choice % 6] {
+        if let Some(byte) = ciphertext.get_mut(bit / 8) {
+            *byte ^= 1 << (bit % 8);
+        }
+    }
+}
+
 /// The coins and the message of an operation.
 type Operation = (Vec<u8>, Vec<u8>);
 
@@ -87,11 +101,10 @@ fn check_encrypt_with<R: Arithmetic>(
     assert_eq!(content[..count * R::CIPHERTEXT_BYTES], expected.concat()[..]);
     assert!(content[count * R::CIPHERTEXT_BYTES..].iter().all(|&byte| byte == 0x55));
 
-    // Every second ciphertext has one flipped bit, at varying positions.
+    // Every second ciphertext has a flipped bit.
     let mut received = expected;
-    for (i, ciphertext) in received.iter_mut().enumerate().filter(|(i, _)| i % 2 == 1) {
-        let bit = [0, 8 * R::CIPHERTEXT_BYTES - 1, 4 * R::CIPHERTEXT_BYTES + 3][i / 2 % 3];
-        ciphertext[bit / 8] ^= 1 << (bit % 8);
+    for ciphertext in received.iter_mut().skip(1).step_by(2) {
+        flip::<R>(usize::from(ciphertext[1]), ciphertext);
     }
     let secret = |kind: u64| {
         Buffer::new(

@@ -134,8 +134,9 @@ struct Hashed {
     private: Vec<u8>,
     short: Vec<u8>,
     ciphertext: Vec<u8>,
-    /// What decapsulation encrypts again: the ciphertext with one other bit, or the same.
-    altered: Option<usize>,
+    /// The bits in which the ciphertext and what decapsulation encrypts again differ: none, one, or
+    /// two whose differences must not cancel each other.
+    altered: Vec<usize>,
 }
 
 fn hashed<R: Arithmetic>() -> impl Strategy<Value = Hashed> {
@@ -146,10 +147,11 @@ fn hashed<R: Arithmetic>() -> impl Strategy<Value = Hashed> {
         vec(prop_oneof![Just(0xff), Just(0), Just(1)], R::N),
         bytes(ciphertext),
         prop_oneof![
-            Just(None),
-            Just(Some(0)),
-            Just(Some(8 * ciphertext - 1)),
-            (0..8 * ciphertext).prop_map(Some)
+            Just(vec![]),
+            Just(vec![0]),
+            Just(vec![8 * ciphertext - 1]),
+            (0..8 * ciphertext).prop_map(|bit| vec![bit]),
+            (0..8 * (ciphertext - 4)).prop_map(|bit| vec![bit, bit + 32]),
         ],
     )
         .prop_map(|(public, private, short, ciphertext, altered)| Hashed {
@@ -208,7 +210,7 @@ fn check_hashes<R: Arithmetic + NtruPrimeArithmetic>(hashed: &[Hashed], one_key:
     let received = of(|hashed| &hashed.ciphertext);
     let mut encrypted = received.clone();
     for (hashed, ciphertext) in hashed.iter().zip(&mut encrypted) {
-        if let Some(bit) = hashed.altered {
+        for &bit in &hashed.altered {
             ciphertext[bit / 8] ^= 1 << (bit % 8);
         }
     }
@@ -216,9 +218,10 @@ fn check_hashes<R: Arithmetic + NtruPrimeArithmetic>(hashed: &[Hashed], one_key:
     let memory = [&hashes, &rejections, &strings(&received), &strings(&encrypted), &secrets];
     launch(NTRUPRIME_SHARED_SECRET.of::<R>(), &memory, batch);
     for (i, secret) in rows(&secrets, SEED_WORDS).into_iter().enumerate() {
-        let expected = match hashed[i].altered {
-            None => half_sha512(1, &[&hash_rows[i][..32], &received[i]]),
-            Some(_) => half_sha512(0, &[&rejection_rows[key(i)], &received[i]]),
+        let expected = if hashed[i].altered.is_empty() {
+            half_sha512(1, &[&hash_rows[i][..32], &received[i]])
+        } else {
+            half_sha512(0, &[&rejection_rows[key(i)], &received[i]])
         };
         assert_eq!(secret, expected, "{:?}", hashed[i].altered);
     }
