@@ -11,7 +11,6 @@ there.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import time
@@ -168,7 +167,6 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
     if not names:
         raise ValueError(f"there are no Parquet files in a folder {source}")
     files = [(source / name).resolve() for name in names]
-    _check_sets(work, source, names, files)
     # Most of the time passes until a file system on a network answers.
     with ThreadPoolExecutor(16) as pool:
         fingerprints = list(pool.map(_files.fingerprint, files))
@@ -177,29 +175,6 @@ def over_files(work: Work, source: Path, out: Path | None) -> Job:
         for name, file, of_file in zip(names, files, fingerprints, strict=True)
     ]
     return Job(work, parts, out, {"files": {part.name: part.fingerprint for part in parts}})
-
-
-def _check_sets(work: Work, source: Path, names: list[str], files: list[Path]) -> None:
-    """Refuses the results of a job for another parameter set. Columns of two sets can have one
-    size, and any such bytes are a key of NTRU Prime, so nothing else tells them apart.
-
-    `names` has the paths of the files below `source`, and `files` has what these paths lead to."""
-    # Of many files, most are in the same folders. A path may be a link to a file in another one.
-    below = {Path(folder) for folder in {os.path.dirname(name) for name in names}}
-    folders = {source / above for folder in below for above in (folder, *folder.parents)}
-    folders |= {Path(folder) for folder in {os.path.dirname(file) for file in files}}
-    for folder in sorted(folders):
-        try:
-            with open(folder / RECORD, "rb", opener=_files.open_regular) as file:
-                set = json.load(file)["set"]
-        except (OSError, ValueError, TypeError, KeyError):
-            # It is not the folder of a job.
-            continue
-        if set != work.set:
-            raise ValueError(
-                f"the folder {folder} has results of a job for the set {set}, and this job is for "
-                f"{work.set}"
-            )
 
 
 def read_done(path: Path) -> Done:
@@ -221,6 +196,7 @@ class PartWorker:
 
     def __init__(self, work: Work, out: str | None) -> None:
         self._worker = Worker(work)
+        self._set = work.set
         self._columns = work.outputs()
         self._inputs = work.inputs()
         self._out = None if out is None else Path(out)
@@ -282,7 +258,7 @@ class PartWorker:
         if group:
             write_group()
         assert writer is not None
-        notes = {"ctru.digest": f"{done.digest:064x}"}
+        notes = {"ctru.set": self._set, "ctru.digest": f"{done.digest:064x}"}
         if done.seed is not None:
             notes["ctru.seed"] = done.seed
         if done.source is not None:
@@ -320,6 +296,11 @@ class PartWorker:
             open(part.source, "rb", opener=_files.open_regular) as source,
             pq.ParquetFile(source) as file,
         ):
+            # Columns of two sets can have one size, and any such bytes are a key of NTRU Prime, so
+            # nothing else tells them apart.
+            set = (file.metadata.metadata or {}).get(b"ctru.set", b"").decode() or self._set
+            if set != self._set:
+                raise JobError(f"it comes from a job for the set {set}, not for {self._set}")
             columns = ["row", *self._inputs]
             if not file.metadata.num_rows:
                 schema = pa.schema([file.schema_arrow.field(name) for name in columns])
