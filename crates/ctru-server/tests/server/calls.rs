@@ -1,7 +1,6 @@
 //! Calls that succeed, limits, and refusals.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -52,20 +51,18 @@ async fn secrets_agree() {
 /// Calls that come at the same time share calls of the engine.
 #[tokio::test(flavor = "multi_thread")]
 async fn small_calls_are_joined() {
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let server = start(engine, |_| ()).await;
+    let server = start_fast(|_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
-    gate.close();
+    server.gate.close();
     let many = (0..100).map(|_| {
         let (mut calls, request) = (calls.clone(), encapsulate(&pair, 2));
         tokio::spawn(async move { calls.encapsulate(request).await.unwrap().into_inner() })
     });
     let many: Vec<_> = many.collect();
     let queued = "ctru_queued_operations{lane=\"small\"}";
-    until(20, async || server.metric(queued).await + gate.operations() == 200).await;
-    gate.open();
+    until(20, async || server.metric(queued).await + server.gate.operations() == 200).await;
+    server.gate.open();
     let mut secrets = HashSet::new();
     for answer in many {
         let answer = answer.await.unwrap();
@@ -109,17 +106,17 @@ async fn full_batches_do_not_wait() {
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_calls_are_not_computed() {
     let engine = TestEngine::new(Duration::ZERO);
-    let (done, gate) = (engine.done.clone(), Arc::clone(&engine.gate));
+    let done = engine.done.clone();
     let server = start(engine, |_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
     let before = done.load(Ordering::Relaxed);
-    gate.close();
+    server.gate.close();
     let first = tokio::spawn({
         let (mut calls, request) = (calls.clone(), encapsulate(&pair, 1));
         async move { calls.encapsulate(request).await }
     });
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || server.gate.calls() == 1).await;
     let mut raw = server.without_timeouts(1 << 16).await;
     let mut late = Request::new(encapsulate(&pair, 100));
     late.metadata_mut().insert("grpc-timeout", "50m".parse().unwrap());
@@ -129,7 +126,7 @@ async fn expired_calls_are_not_computed() {
     late.metadata_mut().insert("grpc-timeout", "1n".parse().unwrap());
     let mut answers = raw.encapsulate_stream(late).await.unwrap().into_inner();
     assert_eq!(answers.message().await.unwrap_err().code(), Code::DeadlineExceeded);
-    gate.open();
+    server.gate.open();
     assert!(first.await.unwrap().is_ok());
     assert!(calls.encapsulate(encapsulate(&pair, 1)).await.is_ok());
     assert_eq!(done.load(Ordering::Relaxed) - before, 2);
@@ -138,18 +135,16 @@ async fn expired_calls_are_not_computed() {
 /// A call that its client resets before the answer counts as cancelled.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_are_reset_are_counted() {
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let server = start(engine, |_| ()).await;
+    let server = start_fast(|_| ()).await;
     let mut calls = server.calls().await;
     let request = encapsulate(&pair(&mut calls).await, 1);
-    gate.close();
+    server.gate.close();
     let call = tokio::spawn(async move { calls.encapsulate(request).await });
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || server.gate.calls() == 1).await;
     call.abort();
     let cancelled = "ctru_calls_total{method=\"Encapsulate\",code=\"CANCELLED\"}";
     until(20, async || server.metric(cancelled).await == 1).await;
-    gate.open();
+    server.gate.open();
 }
 
 /// A call whose work begins before the deadline is answered after it: it has spent the limit of its
@@ -158,9 +153,7 @@ async fn calls_that_are_reset_are_counted() {
 async fn work_that_has_begun_is_answered() {
     // Far longer than it takes until the work begins.
     let limit = Duration::from_secs(1);
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let server = start(engine, |options| {
+    let server = start_fast(|options| {
         options.max_decapsulations_per_key = Some(2);
     })
     .await;
@@ -171,23 +164,23 @@ async fn work_that_has_begun_is_answered() {
     let mut raw = server.without_timeouts(1 << 16).await;
     let mut late = Request::new(request.clone());
     late.metadata_mut().insert("grpc-timeout", "1S".parse().unwrap());
-    gate.close();
+    server.gate.close();
     let open_late = async || {
-        until(20, async || gate.calls() == 1).await;
+        until(20, async || server.gate.calls() == 1).await;
         tokio::time::sleep(limit).await;
-        gate.open();
+        server.gate.open();
     };
     let (answer, ()) = tokio::join!(raw.decapsulate(late), open_late());
     let answer = answer.unwrap().into_inner();
     assert_eq!(answer.shared_secrets, sent.shared_secrets);
     // The second message of a stream waits while the first is computed, and is not computed.
     let (sender, messages) = tokio::sync::mpsc::channel(1);
-    gate.close();
+    server.gate.close();
     sender.send(request.clone()).await.unwrap();
     let mut late = Request::new(tokio_stream::wrappers::ReceiverStream::new(messages));
     late.metadata_mut().insert("grpc-timeout", "1S".parse().unwrap());
     let mut answers = raw.decapsulate_stream(late).await.unwrap().into_inner();
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || server.gate.calls() == 1).await;
     sender.send(request.clone()).await.unwrap();
     open_late().await;
     let answer = answers.message().await.unwrap().unwrap();
@@ -354,9 +347,7 @@ async fn loaded_keys_expire() {
 /// Keys whose name does not reach the client take no room, and neither do keys that find none.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_cancelled_calls_are_forgotten() {
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let server = start(engine, |options| options.service.max_loaded_keys_per_client = 1).await;
+    let server = start_fast(|options| options.service.max_loaded_keys_per_client = 1).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
     let load = load_public(&pair.public);
@@ -366,7 +357,7 @@ async fn keys_of_cancelled_calls_are_forgotten() {
     assert!(cancelled.await.is_err());
     until(5, async || server.metric("ctru_loaded_keys").await == 0).await;
     // Of two calls at the same time, the engine loads the keys of one.
-    gate.close();
+    server.gate.close();
     let mut both = tokio::task::JoinSet::new();
     for _ in 0..2 {
         let (mut calls, load) = (calls.clone(), load.clone());
@@ -374,8 +365,8 @@ async fn keys_of_cancelled_calls_are_forgotten() {
     }
     let refused = tokio::time::timeout(Duration::from_secs(20), both.join_next()).await.unwrap();
     assert_eq!(refused.unwrap().unwrap().unwrap_err().code(), Code::ResourceExhausted);
-    until(20, async || gate.calls() == 1).await;
-    gate.open();
+    until(20, async || server.gate.calls() == 1).await;
+    server.gate.open();
     assert!(both.join_next().await.unwrap().unwrap().is_ok());
 }
 

@@ -240,6 +240,7 @@ pub(crate) struct Running {
     pub(crate) server: Server,
     pub(crate) address: String,
     pub(crate) sealing_keys: NamedTempFile,
+    pub(crate) gate: Arc<Gate>,
 }
 
 /// Writes a file with a fresh sealing key.
@@ -269,9 +270,10 @@ pub(crate) async fn start(engine: TestEngine, change: impl FnOnce(&mut ServerOpt
         ..ServerOptions::default()
     };
     change(&mut options);
+    let gate = Arc::clone(&engine.gate);
     let server = Server::start(options, engines(engine)).await.unwrap();
     let address = format!("http://{}", server.addresses()[0]);
-    Running { server, address, sealing_keys }
+    Running { server, address, sealing_keys, gate }
 }
 
 /// Starts a server with a fast engine and the default options.

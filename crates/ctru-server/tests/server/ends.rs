@@ -1,6 +1,5 @@
 //! The end of a server, and the connections that must not hold it up.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -87,19 +86,17 @@ async fn a_client_that_stops_holds_up_nothing() {
 /// A call in progress is finished, and holds up the end no longer than it takes.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_in_progress_are_finished() {
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let running = start(engine, |_| ()).await;
+    let running = start_fast(|_| ()).await;
     let mut client = running.calls().await;
     let pair = pair(&mut client).await;
-    gate.close();
+    running.gate.close();
     let call = tokio::spawn(async move { client.encapsulate(encapsulate(&pair, 1)).await });
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || running.gate.calls() == 1).await;
     let start = Instant::now();
     let stopped = tokio::spawn(running.server.stop(Duration::ZERO, Duration::from_secs(30)));
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(!stopped.is_finished());
-    gate.open();
+    running.gate.open();
     assert!(stopped.await.unwrap());
     assert!(start.elapsed() < Duration::from_secs(3));
     assert!(call.await.unwrap().is_ok());
@@ -155,7 +152,6 @@ async fn a_wiping_that_fails_is_repeated() {
 async fn engines_that_compute_are_wiped_at_the_end() {
     let slots = Slots::default();
     let engine = TestEngine { slots: Some(slots.clone()), ..TestEngine::new(Duration::ZERO) };
-    let gate = Arc::clone(&engine.gate);
     let running = start(engine, |options| options.service.allow_plain_keys = true).await;
     let mut client = running.calls().await;
     // The client makes the keys, which takes the engine several calls.
@@ -165,14 +161,14 @@ async fn engines_that_compute_are_wiped_at_the_end() {
     let copy = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
     let pair = Pair { public: copy(public.as_ref()), private: copy(key.as_ref()) };
     client.decapsulate(decapsulate(&pair, copy(ciphertext.as_ref()))).await.unwrap();
-    gate.close();
+    running.gate.close();
     let call = tokio::spawn(async move { client.encapsulate(encapsulate(&pair, 1)).await });
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || running.gate.calls() == 1).await;
     assert!(is_kept(&slots));
     assert!(!running.server.stop(Duration::ZERO, Duration::ZERO).await);
     assert!(!is_kept(&slots));
     assert!(call.await.unwrap().is_err());
-    gate.open();
+    running.gate.open();
 }
 
 /// A connection to the address of metrics that asks for nothing holds up nothing.

@@ -350,14 +350,14 @@ async fn clients_wait_for_a_limited_time() {
     assert!(codes.contains(&waited.code()), "{waited}");
     // A server does not compute what the client has given up.
     let engine = TestEngine::new(Duration::ZERO);
-    let (done, gate) = (Arc::clone(&engine.done), Arc::clone(&engine.gate));
+    let done = Arc::clone(&engine.done);
     let server = start(engine, |_| ()).await;
     let pair = pair(&mut server.calls().await).await;
     let before = done.load(Ordering::Relaxed);
-    gate.close();
+    server.gate.close();
     let (mut first, request) = (server.calls().await, encapsulate(&pair, 1));
     let first = tokio::spawn(async move { first.encapsulate(request).await });
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || server.gate.calls() == 1).await;
     let one = Client::at(server.address.clone(), Retries { attempts: 1, ..retries }).unwrap();
     // On a busy machine, an attempt may end before it reaches the server.
     until(20, async || {
@@ -367,7 +367,7 @@ async fn clients_wait_for_a_limited_time() {
     .await;
     // The server learns of the end from the client, or from the deadline of the attempt.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    gate.open();
+    server.gate.open();
     first.await.unwrap().unwrap();
     server.calls().await.encapsulate(encapsulate(&pair, 1)).await.unwrap();
     assert_eq!(done.load(Ordering::Relaxed) - before, 2);
@@ -400,12 +400,10 @@ async fn a_device_may_be_lost_while_the_server_goes_down() {
 /// Calls in progress are finished when the server goes down; streams end after their answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_down_finishes_its_calls() {
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let server = start(engine, |_| ()).await;
+    let server = start_fast(|_| ()).await;
     let mut calls = server.calls().await;
     let pair = pair(&mut calls).await;
-    gate.close();
+    server.gate.close();
     let begun: Vec<_> = (0..8)
         .map(|_| {
             let (mut calls, request) = (calls.clone(), encapsulate(&pair, 1));
@@ -423,13 +421,13 @@ async fn a_server_that_goes_down_finishes_its_calls() {
     assert_eq!(status, ServingStatus::Serving);
     // The calls have an operation each, and the message has three.
     let queued = "ctru_queued_operations{lane=\"small\"}";
-    until(20, async || server.metric(queued).await + gate.operations() == 8 + 3).await;
+    until(20, async || server.metric(queued).await + server.gate.operations() == 8 + 3).await;
     let address = server.address.clone();
     let stopped = tokio::spawn(server.server.stop(Duration::ZERO, Duration::from_secs(20)));
     let status = watched.message().await.unwrap().unwrap().status();
     assert_eq!(status, ServingStatus::NotServing);
     until(20, async || KemClient::connect(address.clone()).await.is_err()).await;
-    gate.open();
+    server.gate.open();
     for call in begun {
         call.await.unwrap().unwrap();
     }

@@ -179,13 +179,11 @@ async fn late_messages_are_counted_while_they_are_queued() {
     let mut calls = other.calls().await;
     let pair = pair(&mut calls).await;
     let sent = calls.encapsulate(encapsulate(&pair, 100)).await.unwrap().into_inner();
-    let engine = TestEngine::new(Duration::ZERO);
-    let gate = Arc::clone(&engine.gate);
-    let server = start(engine, |_| ()).await;
-    gate.close();
+    let server = start_fast(|_| ()).await;
+    server.gate.close();
     let first = tokio_stream::iter([encapsulate(&pair, 1)]);
     let mut first = server.calls().await.encapsulate_stream(first).await.unwrap().into_inner();
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || server.gate.calls() == 1).await;
     let bytes = sent.ciphertexts.len();
     let mut late = Request::new(tokio_stream::iter([decapsulate(&pair, sent.ciphertexts)]));
     late.metadata_mut().insert("grpc-timeout", "1S".parse().unwrap());
@@ -193,7 +191,7 @@ async fn late_messages_are_counted_while_they_are_queued() {
     let mut late = raw.decapsulate_stream(late).await.unwrap().into_inner();
     assert_eq!(late.message().await.unwrap_err().code(), Code::DeadlineExceeded);
     assert!(counted(&server).await > bytes);
-    gate.open();
+    server.gate.open();
     assert!(first.message().await.unwrap().is_some());
     assert!(first.message().await.unwrap().is_none());
     wait_until_counted(&server, 0..=0).await;
@@ -204,21 +202,21 @@ async fn late_messages_are_counted_while_they_are_queued() {
 async fn cancelled_messages_are_not_computed() {
     let pair = pair(&mut start_fast(|_| ()).await.calls().await).await;
     let engine = TestEngine::new(Duration::ZERO);
-    let (done, gate) = (Arc::clone(&engine.done), Arc::clone(&engine.gate));
+    let done = Arc::clone(&engine.done);
     let server = start(engine, |_| ()).await;
-    gate.close();
+    server.gate.close();
     let stream = async |count| {
         let messages = tokio_stream::iter([encapsulate(&pair, count)]);
         server.calls().await.encapsulate_stream(messages).await.unwrap().into_inner()
     };
     let mut first = stream(1).await;
-    until(20, async || gate.calls() == 1).await;
+    until(20, async || server.gate.calls() == 1).await;
     let cancelled = stream(100).await;
     until(20, async || waiting(&server).await == 100).await;
     drop(cancelled);
     let ended = "ctru_calls_total{method=\"EncapsulateStream\",code=\"CANCELLED\"}";
     until(20, async || server.metric(ended).await == 1).await;
-    gate.open();
+    server.gate.open();
     assert!(first.message().await.unwrap().is_some());
     let before = done.load(Ordering::Relaxed);
     assert!(first.message().await.unwrap().is_none());
