@@ -83,9 +83,16 @@ impl Calls {
         let span = span::begin(method, &id, &peer, request.headers());
         let deadline = timeout(request.headers()).and_then(|timeout| started.checked_add(timeout));
         let held = Arc::new(Held::new(self.memory, peer.share));
-        let (shared, of_end) = (self.shared, Arc::clone(&held));
         // A client may reset the call at any time, which drops this.
-        let mut end = End { shared, method, started, code: None, place: None, span, held: of_end };
+        let mut end = End {
+            shared: self.shared,
+            method,
+            started,
+            code: None,
+            place: None,
+            span,
+            held: Arc::clone(&held),
+        };
         let claim = Claim::default();
         let (mut head, body) = request.into_parts();
         let counted = held.grow(STATE + head_bytes(&head.headers));
@@ -93,8 +100,8 @@ impl Calls {
         head.extensions.insert(caller);
         let over = (method == OTHER).then(|| over(self.stages.clone()));
         let arrival = Arrival::new(is_stream(head.uri.path()), self.receive_timeout);
-        let (rest, counter) = (Bytes::new(), Arc::clone(&held));
-        let body = Body::new(Counted { body, rest, arrival, held: counter, over, is_over: false });
+        let rest = Bytes::new();
+        let body = Body::new(Counted { body, rest, arrival, held, over, is_over: false });
         let answer = async {
             match counted {
                 Ok(()) => self.routes.call(Request::from_parts(head, body)).await,
