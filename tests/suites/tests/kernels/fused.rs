@@ -49,13 +49,11 @@ fn encrypted<R: Arithmetic>(h: &Poly<R>, coins: &[u8], message: &[u8]) -> Vec<u8
 /// compare groups of coefficients with as many bytes as a coefficient has bits.
 pub(crate) fn flip<R: Arithmetic>(choice: usize, ciphertext: &mut [u8]) {
     let (bits, group) = (8 * R::CIPHERTEXT_BYTES, 8 * R::Q2_BITS as usize);
-    // In two words of a thread, in two threads, and in two groups of a thread.
-    let pairs = [[0, 32], [0, group], [0, 32 * group]];
-    let single = [0, bits - 1, bits / 2 + 3].map(|bit| [bit, bits]);
-    for bit in [single, pairs].concat()[choice % 6] {
-        if let Some(byte) = ciphertext.get_mut(bit / 8) {
-            *byte ^= 1 << (bit % 8);
-        }
+    // Pairs are in two words of a thread, in two threads, and in two groups of a thread.
+    let flips: [&[usize]; 6] =
+        [&[0], &[bits - 1], &[bits / 2 + 3], &[0, 32], &[0, group], &[0, 32 * group]];
+    for bit in flips[choice % flips.len()] {
+        ciphertext[bit / 8] ^= 1 << (bit % 8);
     }
 }
 
